@@ -1,0 +1,1 @@
+"""Reprise, a second scheduler for Kubernetes."""
