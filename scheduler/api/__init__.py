@@ -1,0 +1,1 @@
+"""Kubernetes objects as the scheduler reads them, and the arithmetic and matching rules that belong to them."""

@@ -1,0 +1,64 @@
+"""Everything that the scheduler can ask of the outside world, as values. Whoever carries them out answers with stimuli."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+
+class _Instruction(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    pass
+
+
+class PodReference(msgspec.Struct, frozen=True, kw_only=True):
+    """One incarnation of a pod. ``resource_version`` is the one that the decision saw; Events carry it."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str = ""
+
+
+class BindPod(_Instruction, frozen=True):
+    """Bind the pod to the node; answered by PodBound or BindFailed."""
+
+    pod: PodReference
+    node_name: str
+
+
+class Condition(msgspec.Struct, frozen=True, kw_only=True):
+    """A pod condition to write. ``last_transition_time`` (seconds since the epoch) is None when the status stays as it was."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    observed_generation: int
+    last_transition_time: float | None
+
+
+class PatchPodStatus(_Instruction, frozen=True):
+    """Write one condition and, when not None, ``status.nominatedNodeName`` ("" clears it)."""
+
+    pod: PodReference
+    condition: Condition | None = None
+    nominated_node_name: str | None = None
+
+
+class RecordEvent(_Instruction, frozen=True):
+    """An ``events.k8s.io/v1`` Event about the pod.
+
+    ``note`` is complete: it was cut to 1024 bytes by the core. ``controller`` is the profile's schedulerName.
+    """
+
+    pod: PodReference
+    type: str
+    reason: str
+    action: str
+    note: str
+    controller: str
+    now: float
+
+
+Instruction: TypeAlias = BindPod | PatchPodStatus | RecordEvent

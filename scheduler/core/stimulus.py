@@ -1,0 +1,98 @@
+"""Everything that can happen to the scheduler, as values stamped with the time at which it happened.
+
+``now`` is seconds since the epoch. The edge makes a stimulus of each watch event, deadline and finished API call; the core
+turns it into instructions. A list of them is a story, which replays to the same instructions in another process.
+Deletions name the object only: the core holds what it knew of it.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from scheduler.api.objects import DeviceClass, Namespace, Node, Pod
+
+
+class _Stimulus(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+    now: float
+
+
+class NodeApplied(_Stimulus, frozen=True):
+    """A node as the API server last showed it: new or changed."""
+
+    node: Node
+
+
+class NodeDeleted(_Stimulus, frozen=True):
+    name: str
+    uid: str
+
+
+class PodApplied(_Stimulus, frozen=True):
+    """A pod as the API server last showed it: new or changed; any scheduler's, assigned or not, never a terminal one."""
+
+    pod: Pod
+
+
+class PodDeleted(_Stimulus, frozen=True):
+    """The pod was removed, or it reached a terminal phase and so left what is watched."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+class NamespaceApplied(_Stimulus, frozen=True):
+    namespace: Namespace
+
+
+class NamespaceDeleted(_Stimulus, frozen=True):
+    name: str
+    uid: str
+
+
+class DeviceClassApplied(_Stimulus, frozen=True):
+    device_class: DeviceClass
+
+
+class DeviceClassDeleted(_Stimulus, frozen=True):
+    name: str
+    uid: str
+
+
+class Tick(_Stimulus, frozen=True):
+    """Time went by: deadlines (back-off, flush of long unschedulable pods) are looked at."""
+
+
+class PodBound(_Stimulus, frozen=True):
+    """The API server confirmed a BindPod instruction."""
+
+    uid: str
+    node_name: str
+
+
+class BindFailed(_Stimulus, frozen=True):
+    """A BindPod instruction did not bind the pod to its node, and it is certain that it did not.
+
+    ``error`` is the API server's message. When the pod turned out to be bound elsewhere or to be gone, the watch tells so.
+    """
+
+    uid: str
+    node_name: str
+    error: str
+
+
+Stimulus: TypeAlias = (
+    NodeApplied
+    | NodeDeleted
+    | PodApplied
+    | PodDeleted
+    | NamespaceApplied
+    | NamespaceDeleted
+    | DeviceClassApplied
+    | DeviceClassDeleted
+    | Tick
+    | PodBound
+    | BindFailed
+)
