@@ -36,7 +36,6 @@ def _saturate(value: int) -> int:
 
 @lru_cache(maxsize=65_536)
 def _nano(text: str) -> int:
-    """The quantity in units of 10**-9, rounded away from zero: no quantity is finer (apimachinery rounds up to nano)."""
     match = _FORM.fullmatch(text)
     if match is None or not (match[2] or match[3]):
         raise QuantityError(f"{text!r} is not a quantity: write a number with an optional suffix, such as 100m, 1.5Gi or 1e3")
@@ -62,13 +61,27 @@ def _text(quantity: Quantity) -> str:
     return quantity.strip() if isinstance(quantity, str) else repr(quantity)
 
 
+def nano(quantity: Quantity) -> int:
+    """Units of 10**-9, rounded away from zero: no quantity is finer. Sums are made of these and rounded once, at the end.
+
+    Raises:
+        QuantityError: the text is not a quantity.
+    """
+    return _nano(_text(quantity))
+
+
+def nano_amount(resource: str, nano_units: int) -> int:
+    """A sum of ``nano`` as the scheduler counts the resource: milli-CPU for ``cpu``, whole units for every other."""
+    return _saturate(_divide_away_from_zero(nano_units, 10**6 if resource == "cpu" else 10**9))
+
+
 def value(quantity: Quantity) -> int:
     """Whole units (bytes, pods, devices), rounded away from zero.
 
     Raises:
         QuantityError: the text is not a quantity.
     """
-    return _saturate(_divide_away_from_zero(_nano(_text(quantity)), 10**9))
+    return nano_amount("", nano(quantity))
 
 
 def milli_value(quantity: Quantity) -> int:
@@ -77,9 +90,9 @@ def milli_value(quantity: Quantity) -> int:
     Raises:
         QuantityError: the text is not a quantity.
     """
-    return _saturate(_divide_away_from_zero(_nano(_text(quantity)), 10**6))
+    return nano_amount("cpu", nano(quantity))
 
 
 def amount(resource: str, quantity: Quantity) -> int:
     """The quantity of a resource as the scheduler counts it: milli-CPU for ``cpu``, whole units for every other."""
-    return milli_value(quantity) if resource == "cpu" else value(quantity)
+    return nano_amount(resource, nano(quantity))

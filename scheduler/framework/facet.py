@@ -1,0 +1,41 @@
+"""Which part of a node a plugin reads, and which part of it changed."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Facet(enum.IntFlag):
+    """A plugin declares the facets it reads; a change of a node names the facets that changed; only their overlap is work.
+
+    PODS stands for the set of pods on the node (labels, terms), RESOURCES for allocatable, requested and pod counts.
+    """
+
+    NONE = 0
+    NAME = 1
+    RESOURCES = 2
+    PORTS = 4
+    VOLUMES = 8
+    PODS = 16
+    LABELS = 32
+    TAINTS = 64
+    UNSCHEDULABLE = 128
+    IMAGES = 256
+    FEATURES = 512
+
+
+ALL_FACETS = Facet(1023)
+
+
+class Input(enum.Enum):
+    """What a plugin may read beyond the row of a node."""
+
+    NODE_COUNT = "number of nodes"
+    IMAGE_HOLDERS = "nodes that hold an image"
+
+
+class UndeclaredReadError(RuntimeError):
+    """A plugin read a facet or an input that it did not declare: batching could not keep its answer up to date."""
+
+    def __init__(self, plugin: str, what: str) -> None:
+        super().__init__(f"plugin {plugin} reads {what} without declaring it; add it to the plugin's facets or inputs")

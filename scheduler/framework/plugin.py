@@ -1,0 +1,110 @@
+"""Extension points, as classes that a plugin inherits from; names are those of the scheduling framework.
+
+``nodes`` is always the set of rows to answer for. An answer is a column of shape ``(len(nodes),)``, or one Python scalar
+for a row view; both come from the same code by way of ``framework.ops``. ``state`` is the plugin's own notebook for one
+evaluation: what PreFilter and PreScore work out of the pod, Filter and Score read.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+from scheduler.framework.cluster_event import ClusterEvent
+from scheduler.framework.facet import Facet, Input
+from scheduler.framework.ops import Ints, Masks
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import SUCCESS, Reason, Status
+from scheduler.framework.view import NodeView
+
+CycleState: TypeAlias = dict[str, Any]
+"""One plugin's notebook for one evaluation; nobody else reads it."""
+
+MAX_NODE_SCORE = 100
+
+
+class Plugin(ABC):
+    """A named rule. Anything of a node that it reads is declared here; a view raises on the rest."""
+
+    name: ClassVar[str]
+    facets: ClassVar[Facet] = Facet.NONE
+    inputs: ClassVar[frozenset[Input]] = frozenset()
+
+
+class PreFilterResult(NamedTuple):
+    """``node_names`` not None: only these nodes can be feasible, whether they exist or not."""
+
+    status: Status = SUCCESS
+    node_names: frozenset[str] | None = None
+
+
+class PreFilterPlugin(Plugin):
+    @abstractmethod
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        """Once an evaluation, over all nodes. SKIP switches the plugin's Filter off for this pod."""
+
+
+class FilterPlugin(Plugin):
+    @abstractmethod
+    def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
+        """What the bits of this pod's masks mean, lowest bit first; at most 64. Several bits may share a text."""
+
+    @abstractmethod
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        """0 where the pod fits as far as this plugin can tell, else a bit for each reason."""
+
+
+class PreScorePlugin(Plugin):
+    @abstractmethod
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:
+        """Once an evaluation, when there is something to score. SKIP switches the plugin's Score off for this pod."""
+
+
+class ScorePlugin(Plugin):
+    @abstractmethod
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
+        """Raw int64 score of each row. Without a NormalizePlugin it is the final one and lies in 0..100."""
+
+    def token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        """Versions of the inputs beyond the row that the scores depend on; when it changes, every row is scored again."""
+        return ()
+
+
+class NormalizePlugin(ScorePlugin):
+    @abstractmethod
+    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+        """Final scores in 0..100, row by row, given the lowest and highest raw score of the feasible rows."""
+
+
+class PreEnqueuePlugin(Plugin):
+    @abstractmethod
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Whether the pod may enter the active queue at all."""
+
+
+class QueueSortPlugin(Plugin):
+    @abstractmethod
+    def sort_key(self, pod: PodInfo, timestamp: float) -> tuple[Any, ...]:
+        """The pod with the lowest key is scheduled first. ``timestamp``: when the pod entered the queue or last failed."""
+
+
+class BindPlugin(Plugin):
+    """A marker: the binding itself is an instruction that the dispatcher carries out."""
+
+
+class EnqueueExtensions(Plugin):
+    @abstractmethod
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        """The events that could make a pod schedulable which this plugin rejected."""
+
+
+class Unsignable(NamedTuple):
+    """Why a pod has no signature, so that its decision is never reused."""
+
+    reason: str
+
+
+class SignPlugin(Plugin):
+    @abstractmethod
+    def sign(self, pod: PodInfo) -> tuple[Any, ...] | Unsignable:
+        """Everything of the pod that this plugin's answers depend on, as a hashable value of plain types (KEP-5598)."""

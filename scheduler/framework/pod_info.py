@@ -1,0 +1,68 @@
+"""PodInfo: a pod with what the scheduler works out of it, each thing once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from scheduler.api.objects import Container, Pod, key_of
+from scheduler.api.pod_requests import Requests, non_zero_requests, pod_requests
+from scheduler.api.ports import HostPort, host_ports
+
+
+class PodInfo:
+    """A pod as the queue, the cache and the plugins pass it around. Immutable: an updated pod is a new PodInfo."""
+
+    def __init__(self, pod: Pod) -> None:
+        self.pod = pod
+
+    @property
+    def uid(self) -> str:
+        return self.pod.metadata.uid
+
+    @cached_property
+    def key(self) -> str:
+        """``namespace/name``, for people; everything is kept by UID."""
+        return key_of(self.pod.metadata)
+
+    @property
+    def priority(self) -> int:
+        return self.pod.spec.priority or 0
+
+    @cached_property
+    def requests(self) -> Requests:
+        """What NodeResourcesFit filters by: pod-level requests honoured, status not (kube-scheduler 1.37: Fit PreFilter)."""
+        return pod_requests(self.pod, use_status=False, pod_level=True)
+
+    @cached_property
+    def score_requests(self) -> Requests:
+        """What NodeResourcesFit scores by: container requests with the defaults for missing cpu and memory."""
+        return pod_requests(self.pod, use_status=False, pod_level=False, non_missing=True)
+
+    @cached_property
+    def accounted_requests(self) -> Requests:
+        """What the pod takes from its node, in-place resizes included (kube-scheduler 1.37: NodeInfo.Requested)."""
+        return pod_requests(self.pod, use_status=True, pod_level=True)
+
+    @cached_property
+    def accounted_non_zero(self) -> Requests:
+        """As ``accounted_requests`` for cpu and memory, with the defaults (kube-scheduler 1.37: NodeInfo.NonZeroRequested)."""
+        return non_zero_requests(self.pod)
+
+    @cached_property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """Host ports of sidecars and containers, in that order."""
+        return host_ports(self.pod.spec)
+
+    @cached_property
+    def containers(self) -> tuple[Container, ...]:
+        """Init containers, then containers."""
+        return (*(self.pod.spec.init_containers or ()), *self.pod.spec.containers)
+
+    @cached_property
+    def images(self) -> tuple[str, ...]:
+        """Image names of init containers, containers and image volumes, in that order, repeats kept, as written."""
+        volumes = self.pod.spec.volumes or ()
+        return (
+            *(container.image for container in self.containers),
+            *(volume.image.reference for volume in volumes if volume.image is not None),
+        )

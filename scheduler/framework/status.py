@@ -1,0 +1,61 @@
+"""What an extension point answers (kube-scheduler 1.37: framework.Status)."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+
+class Code(enum.IntEnum):
+    """Outcome of an extension point; ``label`` is the word that upstream prints."""
+
+    SUCCESS = 0
+    ERROR = 1
+    UNSCHEDULABLE = 2
+    UNSCHEDULABLE_AND_UNRESOLVABLE = 3
+    WAIT = 4
+    SKIP = 5
+    PENDING = 6
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+    @property
+    def is_rejected(self) -> bool:
+        """The pod cannot be placed as things are, and may be later: not an error."""
+        return self in (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING)
+
+
+_LABELS = {
+    Code.SUCCESS: "Success",
+    Code.ERROR: "Error",
+    Code.UNSCHEDULABLE: "Unschedulable",
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "UnschedulableAndUnresolvable",
+    Code.WAIT: "Wait",
+    Code.SKIP: "Skip",
+    Code.PENDING: "Pending",
+}
+
+
+class Reason(NamedTuple):
+    """One bit of a Filter's answer: the text that users see, and the code that a node refused for it has."""
+
+    text: str
+    code: Code
+
+
+class Status(NamedTuple):
+    """An outcome with its reasons and the plugin that gave it ("" for the framework itself)."""
+
+    code: Code = Code.SUCCESS
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+
+    @property
+    def message(self) -> str:
+        return ", ".join(self.reasons)
+
+
+SUCCESS = Status()
+SKIP = Status(Code.SKIP)

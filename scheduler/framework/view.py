@@ -1,0 +1,100 @@
+"""NodeView: rows of the node table as a plugin sees them.
+
+The same names give columns (arrays of shape ``(len(nodes),)``) when the view has many rows, and Python scalars when it has
+one. A view gives a plugin only what it declared; anything else raises UndeclaredReadError.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from scheduler.api.objects import Taint
+from scheduler.framework.ops import Bools, Ids, Ints
+
+
+class LabelIds(Protocol):
+    """The interned values of one label key. Id 0 means that the node has no such label."""
+
+    def id_of(self, value: str) -> int:
+        """The id of a value, or -1 when no node has it now."""
+        ...
+
+    def integers(self) -> tuple[object, object]:
+        """``(values, valid)`` indexed by id: each value as int64, and whether it is a base-10 int64 at all."""
+        ...
+
+
+class NodeView(Protocol):
+    """Rows of the node table, reduced to the facets and inputs that one plugin declared."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def is_row(self) -> bool:
+        """Whether this is a row view, whose columns are Python scalars."""
+        ...
+
+    # Facet.NAME
+    def is_named(self, name: str) -> Bools:
+        """Whether the node has this name."""
+        ...
+
+    # Facet.RESOURCES; resources by their Kubernetes name, cpu in milli, 0 where a node has none
+    def allocatable(self, resource: str) -> Ints: ...
+
+    def requested(self, resource: str) -> Ints:
+        """Sum of the requests of the pods on the node, assumed ones included."""
+        ...
+
+    def non_zero_requested(self, resource: str) -> Ints:
+        """As ``requested`` for cpu and memory, where a container without a request counts 100m and 200Mi."""
+        ...
+
+    @property
+    def pod_count(self) -> Ints: ...
+
+    @property
+    def allowed_pods(self) -> Ints: ...
+
+    # Facet.UNSCHEDULABLE
+    @property
+    def unschedulable(self) -> Bools: ...
+
+    # Facet.TAINTS
+    @property
+    def taints(self) -> Ids:
+        """Interned id of each node's list of taints; ``taint_sets[id]`` is the list."""
+        ...
+
+    @property
+    def taint_sets(self) -> list[tuple[Taint, ...]]: ...
+
+    # Facet.LABELS
+    def label(self, key: str) -> Ids:
+        """Interned id of the node's value of a label key; 0 where the node has no such label."""
+        ...
+
+    def label_ids(self, key: str) -> LabelIds: ...
+
+    # Facet.PORTS
+    def port_conflicts(self, host_ip: str, protocol: str, port: int) -> Bools:
+        """Whether a pod on the node uses the host port so that ``host_ip`` cannot (kube-scheduler 1.37: HostPortInfo)."""
+        ...
+
+    # Facet.IMAGES
+    def image_size(self, name: str) -> Ints:
+        """Bytes of the image on the node; 0 where the node does not hold it."""
+        ...
+
+    # Input.IMAGE_HOLDERS
+    def image_holders(self, name: str) -> int:
+        """Number of nodes that hold the image now."""
+        ...
+
+    def image_version(self, name: str) -> int:
+        """Changes whenever a node gains or loses the image, or its size there changes."""
+        ...
+
+    # Input.NODE_COUNT
+    @property
+    def total_nodes(self) -> int: ...
