@@ -1,0 +1,55 @@
+"""Fixtures of the cluster ring: a real etcd and kube-apiserver, emptied for each test, and what runs beside them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.api_client import ApiClient
+from tests.support.binaries import require_binaries
+from tests.support.cluster_reset import reset_cluster
+from tests.support.cluster_session import shared_control_plane, shared_kwok
+from tests.support.control_plane import ControlPlane
+from tests.support.kube_scheduler import KubeScheduler
+from tests.support.kwok import Kwok
+
+StartKubeScheduler = Callable[..., KubeScheduler]
+
+
+@pytest.fixture(scope="session")
+def control_plane(pytestconfig: pytest.Config) -> ControlPlane:
+    """A real etcd and kube-apiserver, with whatever earlier tests left in them."""
+    return shared_control_plane(pytestconfig)
+
+
+@pytest.fixture
+def fresh_cluster(control_plane: ControlPlane) -> ControlPlane:
+    """The same, empty: no pods, nodes, Events or other objects of earlier tests."""
+    reset_cluster(control_plane.client())
+    return control_plane
+
+
+@pytest.fixture
+def admin(fresh_cluster: ControlPlane) -> ApiClient:
+    """The client of someone who may do everything, on an empty cluster."""
+    return fresh_cluster.client("admin")
+
+
+@pytest.fixture
+def kwok(pytestconfig: pytest.Config, fresh_cluster: ControlPlane) -> Kwok:
+    """Kwok runs: pods bound to the nodes of `node_manifest` become Running."""
+    return shared_kwok(pytestconfig)
+
+
+@pytest.fixture
+def start_kube_scheduler(fresh_cluster: ControlPlane) -> Iterator[StartKubeScheduler]:
+    """Start a real kube-scheduler with a configuration, until the test ends; for the flags see `KubeScheduler`."""
+    require_binaries("kube-scheduler")
+    with ExitStack() as stack:
+
+        def start(configuration: Mapping[str, Any] | Path, **options: Any) -> KubeScheduler:
+            return stack.enter_context(KubeScheduler(fresh_cluster, configuration, **options))
+
+        yield start
