@@ -29,7 +29,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         ring = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
         if ring not in RINGS:
-            message = f"{item.nodeid}: {ring or item.path} is no ring; tests live in {', '.join(RINGS)} (docs/testing.md)"
+            message = (
+                f"{item.nodeid}: {ring or item.path} is no ring; tests live in {', '.join(RINGS)} (docs/testing.md)"
+            )
             raise pytest.UsageError(message)
         marker, limit = RINGS[ring]
         item.add_marker(marker)

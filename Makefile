@@ -1,0 +1,74 @@
+# What one does with a checkout. `make` lists it. Each target sets up what it needs first.
+.DEFAULT_GOAL := help
+SHELL := bash
+BIN := .venv/bin
+
+# PYTHON=python3.12 makes .venv with that one; without it setup looks for one that fits.
+PYTHON ?=
+export PYTHON
+
+CASES ?= 2000
+SEED ?=
+REFRESH ?=
+ARGS ?=
+
+.PHONY: help
+help: ## list the targets
+	@echo "make TARGET [NAME=value ...]"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
+
+.PHONY: setup
+setup: ## make .venv with `reprise` and all its tests need; at once when done (PYTHON=python3.12)
+	@tools/setup.sh
+
+.PHONY: demo
+demo: setup ## run the main job on simulated nodes (ARGS='--nodes 50 --pods 500')
+	@$(BIN)/reprise demo $(ARGS)
+
+.PHONY: test
+test: lint layers types ## lint, layers, types and all tests that need no cluster (ARGS='-k words' for pytest)
+	@echo "== test: unit, story, edge, contract, conformance and docs rings"
+	@$(BIN)/pytest -m "not cluster" $(ARGS)
+
+.PHONY: lint
+lint: setup ## check rules and format with ruff
+	@echo "== lint"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+.PHONY: format
+format: setup ## format, and mend what ruff can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+.PHONY: layers
+layers: setup ## check that imports point down (import-linter)
+	@echo "== layers"
+	@$(BIN)/lint-imports --no-logo
+
+.PHONY: types
+types: setup ## check types (mypy --strict)
+	@echo "== types"
+	@$(BIN)/mypy
+
+.PHONY: test-oracle
+test-oracle: setup ## compare random cases with the real plugins (CASES=2000 SEED=7; REFRESH=1 records the kept cases again)
+	@$(BIN)/python -m tests.oracle --cases $(CASES) $(if $(SEED),--seed $(SEED)) $(if $(REFRESH),--refresh)
+
+.PHONY: control-plane
+control-plane: ## build the real etcd, kube-apiserver, ... for tests: about 15 minutes once, then at once
+	@tools/control-plane/build.sh
+
+.PHONY: test-cluster
+test-cluster: setup ## run the tests that need a real kube-apiserver (ARGS='-k burst' for pytest)
+	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
+		$(BIN)/pytest -m cluster $(ARGS)
+
+.PHONY: lock
+lock: ## lock the dependencies again from pyproject.toml (ARGS=--upgrade for newer versions)
+	@tools/lock.sh $(ARGS)
+
+.PHONY: clean
+clean: ## remove .venv and all caches of this checkout (not the control plane)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
+	find scheduler tests tools -name __pycache__ -prune -exec rm -rf {} +
