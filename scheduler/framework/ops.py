@@ -24,55 +24,63 @@ Bools: TypeAlias = BoolArray | bool
 Masks: TypeAlias = MaskArray | int
 Ids: TypeAlias = IdArray | int
 
-_SIGN = 1 << 63
+_INT64_MIN = -(1 << 63)
+_INT64_MAX = (1 << 63) - 1
 _MODULUS = 1 << 64
+_FLOAT_LIMIT = 2.0**63
 
 
 def _wrap(value: int) -> int:
-    return ((value + _SIGN) % _MODULUS) - _SIGN
-
-
-def _is_column(*values: Any) -> bool:
-    return any(isinstance(value, np.ndarray) for value in values)
+    if _INT64_MIN <= value <= _INT64_MAX:
+        return value
+    return ((value - _INT64_MIN) % _MODULUS) + _INT64_MIN
 
 
 def add(a: Ints, b: Ints) -> Ints:
     """``a + b``, wrapping in int64."""
-    if _is_column(a, b):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.add(a, b, dtype=np.int64)
-    return _wrap(a + b)  # type: ignore[arg-type]
+    return _wrap(a + b)
 
 
 def sub(a: Ints, b: Ints) -> Ints:
     """``a - b``, wrapping in int64."""
-    if _is_column(a, b):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.subtract(a, b, dtype=np.int64)
-    return _wrap(a - b)  # type: ignore[arg-type]
+    return _wrap(a - b)
 
 
 def mul(a: Ints, b: Ints) -> Ints:
     """``a * b``, wrapping in int64."""
-    if _is_column(a, b):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.multiply(a, b, dtype=np.int64)
-    return _wrap(a * b)  # type: ignore[arg-type]
+    return _wrap(a * b)
 
 
 def div_trunc(a: Ints, b: Ints) -> Ints:
     """``a / b`` toward zero; 0 where ``b`` is 0, so that rows a rule leaves out need no guard of their own."""
-    if _is_column(a, b):
-        divisor = np.asarray(b, dtype=np.int64)
-        dividend = np.asarray(a, dtype=np.int64)
-        zero = divisor == 0
-        safe = np.where(zero, 1, divisor)
-        quotient = np.floor_divide(dividend, safe)
-        # Floor and truncation differ by one where the signs differ and the division is not exact.
-        inexact = (quotient * safe != dividend) & ((dividend < 0) != (safe < 0))
-        return np.where(zero, 0, quotient + inexact)
-    assert isinstance(a, int) and isinstance(b, int)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return _divide_columns(a, b)
     if b == 0:
         return 0
     quotient = abs(a) // abs(b)
     return _wrap(quotient if (a < 0) == (b < 0) else -quotient)
+
+
+def _divide_columns(a: Ints, b: Ints) -> IntArray:
+    with np.errstate(divide="ignore", over="ignore"):  # by 0 gives 0; the lowest int64 by -1 wraps to itself
+        quotient: IntArray = np.floor_divide(a, b, dtype=np.int64)
+    if _is_negative_somewhere(a) or _is_negative_somewhere(b):
+        # Floor and truncation differ by one where the signs differ and the division is not exact.
+        inexact = np.not_equal(np.multiply(quotient, b), a) & (np.less(a, 0) != np.less(b, 0)) & np.not_equal(b, 0)
+        quotient = quotient + inexact
+    return quotient
+
+
+def _is_negative_somewhere(a: Ints) -> bool:
+    if isinstance(a, np.ndarray):
+        return bool(a.size) and bool(a.min() < 0)
+    return a < 0
 
 
 def not_(condition: Bools) -> Bools:
@@ -82,17 +90,21 @@ def not_(condition: Bools) -> Bools:
 
 def where(condition: Bools, a: Any, b: Any) -> Any:
     """``a`` where the condition holds, else ``b``."""
-    if _is_column(condition, a, b):
+    if isinstance(condition, np.ndarray) or isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.where(condition, a, b)
     return a if condition else b
 
 
 def minimum(a: Any, b: Any) -> Any:
-    return np.minimum(a, b) if _is_column(a, b) else min(a, b)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.minimum(a, b)
+    return min(a, b)
 
 
 def maximum(a: Any, b: Any) -> Any:
-    return np.maximum(a, b) if _is_column(a, b) else max(a, b)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.maximum(a, b)
+    return max(a, b)
 
 
 def to_float(a: Ints) -> Floats:
@@ -101,15 +113,17 @@ def to_float(a: Ints) -> Floats:
 
 
 def to_int(a: Floats) -> Ints:
-    """float64 to int64, toward zero."""
-    return np.trunc(a).astype(np.int64) if isinstance(a, np.ndarray) else math.trunc(a)
+    """float64 to int64, toward zero; what does not fit becomes the lowest int64, as Go's conversion does on amd64."""
+    if isinstance(a, np.ndarray):
+        return np.where(np.abs(a) < _FLOAT_LIMIT, a, -_FLOAT_LIMIT).astype(np.int64)
+    return math.trunc(a) if abs(a) < _FLOAT_LIMIT else _INT64_MIN
 
 
 def divide(a: Floats, b: Floats) -> Floats:
     """float64 division; 0 where ``b`` is 0."""
-    if _is_column(a, b):
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         zero = np.equal(b, 0.0)
-        return np.divide(a, np.where(zero, 1.0, b)) * np.where(zero, 0.0, 1.0)
+        return np.where(zero, 0.0, np.divide(a, np.where(zero, 1.0, b)))
     return a / b if b else 0.0
 
 
@@ -117,7 +131,7 @@ def sqrt(a: Floats) -> Floats:
     return np.sqrt(a) if isinstance(a, np.ndarray) else math.sqrt(a)
 
 
-def absolute(a: Any) -> Any:
+def absolute(a: Floats) -> Floats:
     return np.abs(a) if isinstance(a, np.ndarray) else abs(a)
 
 
@@ -125,9 +139,9 @@ def round_half_away(a: Floats) -> Ints:
     """The nearest int64, halves away from zero (Go's math.Round; Python's and NumPy's round go to even)."""
     if isinstance(a, np.ndarray):
         whole = np.trunc(a)
-        return (whole + np.where(np.abs(a - whole) >= 0.5, np.sign(a), 0.0)).astype(np.int64)
-    whole_row = math.trunc(a)
-    return whole_row + ((1 if a > 0 else -1) if abs(a - whole_row) >= 0.5 else 0)
+        return to_int(whole + np.where(np.abs(a - whole) >= 0.5, np.sign(a), 0.0))
+    whole_row = float(math.trunc(a))
+    return to_int(whole_row + (math.copysign(1.0, a) if abs(a - whole_row) >= 0.5 else 0.0))
 
 
 def bit(condition: Bools, number: int) -> Masks:
@@ -138,5 +152,6 @@ def bit(condition: Bools, number: int) -> Masks:
 
 
 def gather(table: Any, ids: Ids) -> Any:
-    """``table[id]`` for each row; ``table`` is an array, or a list when one row is asked."""
-    return table[ids]
+    """``table[id]`` for each row; ``table`` is an array, or for one row also a list."""
+    value = table[ids]
+    return value.item() if isinstance(value, np.generic) else value
