@@ -1,0 +1,1 @@
+"""Composition root: the command line, the loop, start and stop order."""

@@ -1,0 +1,179 @@
+"""``reprise``: the command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeAlias
+
+EXIT_FAILURE = 1
+EXIT_USAGE = 2
+
+Command: TypeAlias = Callable[[argparse.Namespace], int]
+
+_DESCRIPTION = """\
+A second scheduler for Kubernetes. Pods opt in with spec.schedulerName; kube-scheduler's rules, words and
+configuration format are kept."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line; each subcommand sets ``run``."""
+    root = argparse.ArgumentParser(prog="reprise", description=_DESCRIPTION)
+    root.add_argument("--version", action="version", version=f"reprise {version('reprise-scheduler')}")
+    commands = root.add_subparsers(metavar="COMMAND", required=True)
+    _add_run(commands)
+    _add_demo(commands)
+    _add_evaluate(commands)
+    _add_check_config(commands)
+    _add_replay(commands)
+    return root
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str, details: str, run: Command
+) -> argparse.ArgumentParser:
+    command = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}. {details}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got {text!r}")
+    return int(text)
+
+
+def _configuration_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--config", type=Path, metavar="FILE", help="KubeSchedulerConfiguration (YAML or JSON); defaults without it"
+    )
+
+
+def _replace_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--replace-kube-scheduler",
+        action="store_true",
+        help="allow the schedulerName default-scheduler and kube-scheduler's Lease, which are refused otherwise",
+    )
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = _command(
+        commands, "run", "start the scheduler", "It binds the pods that name one of its profiles.", _run
+    )
+    _configuration_options(command)
+    command.add_argument("--kubeconfig", type=Path, metavar="FILE", help="how to reach the API server")
+    command.add_argument("--seed", type=int, help="decides ties between equally good nodes (default: random, logged)")
+    command.add_argument("--story", type=Path, metavar="FILE", help="write every stimulus and instruction to FILE")
+    _replace_option(command)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from scheduler.app import run_command
+
+    return run_command.run(options)
+
+
+def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = _command(
+        commands,
+        "demo",
+        "schedule a burst of pods on an embedded API server",
+        "No cluster is needed: simulated nodes run what is bound to them.",
+        _demo,
+    )
+    command.add_argument("--nodes", type=_positive, default=500, metavar="N", help="simulated nodes (default: 500)")
+    command.add_argument("--pods", type=_positive, default=5000, metavar="N", help="pods to schedule (default: 5000)")
+    command.add_argument("--no-live", action="store_true", help="no live view, only the summary")
+    command.add_argument("--output", choices=("text", "json"), default="text", help="form of the summary")
+    command.add_argument("--seed", type=int, default=0, help="decides shapes and ties (default: 0)")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from scheduler.app import demo
+
+    return demo.run(options)
+
+
+def _add_evaluate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = _command(
+        commands,
+        "evaluate",
+        "decide on a pod without a cluster",
+        "FILE is a List as `kubectl get nodes,pods,namespaces -A -o json` writes it.",
+        _evaluate,
+    )
+    command.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the cluster; - reads standard input")
+    command.add_argument("--pod", metavar="NAMESPACE/NAME", help="the pod of FILE to decide on")
+    _configuration_options(command)
+    command.add_argument("--output", choices=("text", "json"), default="text", help="form of the answer")
+    command.add_argument(
+        "--jsonl", action="store_true", help="read clusters, changes and pods as JSON lines from standard input instead"
+    )
+
+
+def _evaluate(options: argparse.Namespace) -> int:
+    from scheduler.app import evaluate_command
+
+    return evaluate_command.run(options)
+
+
+def _add_check_config(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = _command(
+        commands,
+        "check-config",
+        "check a configuration file",
+        "Every error is printed with its path; the exit code is 2 when there is one.",
+        _check_config,
+    )
+    command.add_argument("file", type=Path, metavar="FILE", help="KubeSchedulerConfiguration (YAML or JSON)")
+    _replace_option(command)
+
+
+def _check_config(options: argparse.Namespace) -> int:
+    from scheduler.app import check_config
+
+    return check_config.run(options)
+
+
+def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = _command(
+        commands,
+        "replay",
+        "replay a story that `reprise run --story` wrote",
+        "Every step that answers something else is printed; the exit code is 1 when there is one.",
+        _replay,
+    )
+    command.add_argument("file", type=Path, metavar="FILE", help="the story")
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from scheduler.app import replay_command
+
+    return replay_command.run(options)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code is 2 for bad usage or input, 1 for a failure."""
+    options = parser().parse_args(arguments)
+    run: Command = options.run
+    try:
+        return run(options)
+    except BrokenPipeError:
+        # Whoever read our output has enough of it.
+        sys.stderr.close()
+        return EXIT_FAILURE
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

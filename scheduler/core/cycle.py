@@ -1,0 +1,143 @@
+"""The scheduling cycle: one pod, one decision (kube-scheduler 1.37: scheduleOne)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scheduler.core.failure import (
+    REASON_ERROR,
+    REASON_UNSCHEDULABLE,
+    failure_instructions,
+    reference_to,
+    warning,
+)
+from scheduler.core.instruction import BindPod, Instruction
+from scheduler.core.measurements import ERROR, UNSCHEDULABLE
+from scheduler.core.state import MISSING_RULE, Binding, State
+from scheduler.profile.evaluation import Evaluation
+from scheduler.profile.failure import PluginFailure
+from scheduler.profile.profile import Profile
+from scheduler.profile.refusal import refusal
+from scheduler.queue.queued_pod import QueuedPod
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CycleResult:
+    """What became of one pod in one cycle; also the content of its log line.
+
+    ``outcome``: "assumed" (a bind is on its way), "unschedulable", "error" or "skipped".
+    """
+
+    pod: str
+    uid: str
+    profile: str
+    attempt: int
+    outcome: str
+    instructions: list[Instruction]
+    node_name: str = ""
+    feasible: int = 0
+    message: str = ""
+    plugins: tuple[str, ...] = ()
+
+
+def schedule_one(state: State, now: float) -> CycleResult | None:
+    """Pop a pod and decide where it goes; None when nobody waits."""
+    queued = state.queue.pop(now)
+    if queued is None:
+        return None
+    pod = queued.pod
+    profile = state.profile_of(pod)
+    if profile is None or state.cache.pod(pod.uid) is not None:
+        # Nobody's any more, or already assumed: there is nothing to decide.
+        state.queue.done(pod.uid)
+        return _result(queued, "skipped", [])
+    if pod.pod.metadata.deletion_timestamp is not None:
+        state.queue.done(pod.uid)
+        message = f"skip schedule deleting pod: {pod.key}"
+        return _result(queued, "skipped", [warning(pod.pod, message, profile.scheduler_name, now)], message=message)
+    missing = refusal(pod, state.cache)
+    if missing is not None:
+        return _fail(state, queued, now, reason=REASON_ERROR, message=missing, plugins=(MISSING_RULE,))
+    if state.cache.table.node_count == 0:
+        # Without a rejecting plugin this is retried after a back-off, whatever happens.
+        return _fail(state, queued, now, reason=REASON_UNSCHEDULABLE, message=NO_NODES, clear_nomination=True)
+    try:
+        return _decide(state, queued, profile, now)
+    except PluginFailure as failure:
+        state.measurements.plugin_failures[failure.plugin] += 1
+        return _fail(state, queued, now, reason=REASON_ERROR, message=str(failure), clear_nomination=True)
+
+
+def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> CycleResult:
+    pod, table = queued.pod, state.cache.table
+    evaluation = Evaluation(profile, pod, table)
+    evaluation.refresh()
+    row = evaluation.select()
+    if row is None:
+        return _fail(
+            state,
+            queued,
+            now,
+            reason=REASON_UNSCHEDULABLE,
+            message=evaluation.failure_message(),
+            plugins=evaluation.rejectors(),
+        )
+    node_name = table.name_of(row)
+    state.cache.assume(pod, node_name)
+    state.queue.done(pod.uid)
+    state.bindings[pod.uid] = Binding(queued, node_name, now, pod)
+    bind = BindPod(pod=reference_to(pod.pod), node_name=node_name)
+    return _result(queued, "assumed", [bind], node_name=node_name, feasible=evaluation.feasible_count)
+
+
+def _fail(
+    state: State,
+    queued: QueuedPod,
+    now: float,
+    *,
+    reason: str,
+    message: str,
+    plugins: tuple[str, ...] = (),
+    clear_nomination: bool = False,
+) -> CycleResult:
+    """Requeue first: the status patch comes back as an update, which must find the pod parked."""
+    outcome = UNSCHEDULABLE if reason == REASON_UNSCHEDULABLE else ERROR
+    state.measurements.attempt(outcome, queued.pod.pod.spec.scheduler_name, 0.0)
+    state.queue.add_failed(queued, queued.pod, plugins, now)
+    instructions = list(
+        failure_instructions(
+            queued.pod.pod,
+            reason=reason,
+            message=message,
+            controller=queued.pod.pod.spec.scheduler_name,
+            clear_nomination=clear_nomination,
+            now=now,
+        )
+    )
+    return _result(queued, outcome, instructions, message=message, plugins=plugins)
+
+
+def _result(
+    queued: QueuedPod,
+    outcome: str,
+    instructions: list[Instruction],
+    *,
+    node_name: str = "",
+    feasible: int = 0,
+    message: str = "",
+    plugins: tuple[str, ...] = (),
+) -> CycleResult:
+    return CycleResult(
+        pod=queued.pod.key,
+        uid=queued.pod.uid,
+        profile=queued.pod.pod.spec.scheduler_name,
+        attempt=queued.attempts,
+        outcome=outcome,
+        instructions=instructions,
+        node_name=node_name,
+        feasible=feasible,
+        message=message,
+        plugins=plugins,
+    )

@@ -1,0 +1,71 @@
+"""What a failed attempt is told to users: condition and Event (kube-scheduler 1.37: handleSchedulingFailure)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scheduler.api.objects import Pod
+from scheduler.core.instruction import Condition, Instruction, PatchPodStatus, PodReference, RecordEvent
+
+REASON_UNSCHEDULABLE = "Unschedulable"
+REASON_ERROR = "SchedulerError"
+
+POD_SCHEDULED = "PodScheduled"
+NOTE_LIMIT = 1024
+_CUT = " ..."
+
+
+def reference_to(pod: Pod) -> PodReference:
+    metadata = pod.metadata
+    return PodReference(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+    )
+
+
+def note(message: str) -> str:
+    """The message as an Event can carry it: at most 1024 bytes, a cut one ends in `` ...``."""
+    encoded = message.encode()
+    if len(encoded) <= NOTE_LIMIT:
+        return message
+    # A character that the cut falls into is dropped whole.
+    return encoded[: NOTE_LIMIT - len(_CUT)].decode(errors="ignore") + _CUT
+
+
+def warning(pod: Pod, message: str, controller: str, now: float) -> RecordEvent:
+    return RecordEvent(
+        pod=reference_to(pod),
+        type="Warning",
+        reason="FailedScheduling",
+        action="Scheduling",
+        note=note(message),
+        controller=controller,
+        now=now,
+    )
+
+
+def failure_instructions(
+    pod: Pod, *, reason: str, message: str, controller: str, clear_nomination: bool, now: float
+) -> Iterator[Instruction]:
+    """The Event, and the status patch if it would change anything: an equal condition is not written again."""
+    yield warning(pod, message, controller, now)
+    condition = _condition(pod, reason, message, now)
+    nominated = "" if clear_nomination and pod.status.nominated_node_name else None
+    if condition is not None or nominated is not None:
+        yield PatchPodStatus(pod=reference_to(pod), condition=condition, nominated_node_name=nominated)
+
+
+def _condition(pod: Pod, reason: str, message: str, now: float) -> Condition | None:
+    old = next((found for found in pod.status.conditions or () if found.type == POD_SCHEDULED), None)
+    if old is not None and (old.status, old.reason, old.message) == ("False", reason, message):
+        return None
+    return Condition(
+        type=POD_SCHEDULED,
+        status="False",
+        reason=reason,
+        message=message,
+        observed_generation=pod.metadata.generation,
+        last_transition_time=None if old is not None and old.status == "False" else now,
+    )

@@ -1,0 +1,56 @@
+"""What the core counts: plain numbers that it owns, rendered by whoever is asked for metrics."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+
+SECONDS_BOUNDS = tuple(0.001 * 2**power for power in range(15))
+SLI_BOUNDS = tuple(0.01 * 2**power for power in range(20))
+ATTEMPTS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0)
+
+SCHEDULED = "scheduled"
+UNSCHEDULABLE = "unschedulable"
+ERROR = "error"
+
+
+class Histogram:
+    """Counts by upper bound; the last bucket has none."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.buckets = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def observe(self, value: float) -> None:
+        self.buckets[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+
+class Measurements:
+    """Counters and histograms of scheduling attempts; metric names are in ``telemetry``."""
+
+    def __init__(self) -> None:
+        self.attempts: Counter[tuple[str, str]] = Counter()
+        """By (result, schedulerName)."""
+        self.attempt_seconds: dict[tuple[str, str], Histogram] = {}
+        """By (result, schedulerName), from pop to confirmed bind or to failure."""
+        self.sli_seconds: dict[str, Histogram] = {}
+        """By number of attempts ("1" to "15+"), from first entry into the active queue to confirmed bind."""
+        self.pod_attempts = Histogram(ATTEMPTS_BOUNDS)
+        self.scheduled_after_flush = 0
+        self.bad_objects: Counter[str] = Counter()
+        """Objects that could not be understood, by kind."""
+        self.plugin_failures: Counter[str] = Counter()
+        """By plugin."""
+
+    def attempt(self, result: str, scheduler_name: str, seconds: float) -> None:
+        key = (result, scheduler_name)
+        self.attempts[key] += 1
+        self.attempt_seconds.setdefault(key, Histogram(SECONDS_BOUNDS)).observe(seconds)
+
+    def scheduled(self, attempts: int, since_first_entry: float, after_flush: bool) -> None:
+        label = str(attempts) if attempts < 15 else "15+"
+        self.sli_seconds.setdefault(label, Histogram(SLI_BOUNDS)).observe(since_first_entry)
+        self.pod_attempts.observe(float(attempts))
+        self.scheduled_after_flush += after_flush

@@ -1,0 +1,40 @@
+"""Scheduler: the one object that the application talks to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scheduler.cache.cache import Cache
+from scheduler.core import cycle, handlers
+from scheduler.core.cycle import CycleResult
+from scheduler.core.instruction import Instruction
+from scheduler.core.state import BadObject, State
+from scheduler.core.stimulus import Stimulus
+from scheduler.profile.profile import Profile
+from scheduler.queue.backoff import Backoff
+
+
+class Scheduler:
+    """Stimuli in, instructions out; nothing else changes the state.
+
+    Args:
+        profiles: by schedulerName, in the order of the configuration.
+        seed: decides ties between equally good nodes; the same seed gives the same decisions.
+        backoff: how long failed pods wait.
+    """
+
+    def __init__(self, profiles: Mapping[str, Profile], *, seed: int, backoff: Backoff) -> None:
+        self.state = State(profiles, Cache(seed=seed), backoff)
+
+    def handle(self, stimulus: Stimulus) -> list[Instruction]:
+        """Apply one stimulus."""
+        return handlers.handle(self.state, stimulus)
+
+    def schedule_one(self, now: float) -> CycleResult | None:
+        """Decide on the next pod; None when nobody waits."""
+        return cycle.schedule_one(self.state, now)
+
+    def take_bad_objects(self) -> list[BadObject]:
+        """Objects that could not be understood since the last call."""
+        taken, self.state.bad_objects = self.state.bad_objects, []
+        return taken

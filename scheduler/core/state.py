@@ -1,0 +1,85 @@
+"""The state that the core owns: what the cluster looks like, who waits, and what is on its way to the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scheduler.cache.cache import Cache
+from scheduler.core.measurements import Measurements
+from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import SUCCESS, Status
+from scheduler.profile.profile import Profile
+from scheduler.queue.backoff import Backoff
+from scheduler.queue.queued_pod import QueuedPod
+from scheduler.queue.scheduling_queue import SchedulingQueue
+
+MISSING_RULE = "MissingRule"
+"""Stands where a rejecting plugin stands, for pods that need a rule which is not there yet."""
+
+_MISSING_RULE_EVENTS = (
+    # Not on any update of the pod itself: the answer's own status patch comes back as one.
+    ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN),
+    ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE),
+    ClusterEvent(EventResource.NAMESPACE, ActionType.ALL),
+    ClusterEvent(EventResource.DEVICE_CLASS, ActionType.ALL),
+)
+
+
+@dataclass(slots=True)
+class Binding:
+    """A pod that was assumed on a node and whose bind has not been answered.
+
+    ``latest`` is the pod as the watch last showed it, still without a node; None once it was deleted.
+    """
+
+    queued: QueuedPod
+    node_name: str
+    started: float
+    latest: PodInfo | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadObject:
+    """An object that could not be understood, for the log."""
+
+    kind: str
+    key: str
+    error: str
+
+
+class State:
+    """Everything that handlers and the cycle work on."""
+
+    def __init__(self, profiles: Mapping[str, Profile], cache: Cache, backoff: Backoff) -> None:
+        self.profiles = profiles
+        self.cache = cache
+        self.bindings: dict[str, Binding] = {}
+        self.measurements = Measurements()
+        self.bad_objects: list[BadObject] = []
+        """New since the application last took them."""
+        first = next(iter(profiles.values()))
+        self.queue = SchedulingQueue(
+            sort_key=first.queue_sort.sort_key,
+            pre_enqueue=self._pre_enqueue,
+            events_of=self._events_of,
+            backoff=backoff,
+        )
+        self._events: dict[tuple[str, str], tuple[ClusterEvent, ...]] = {}
+
+    def profile_of(self, pod: PodInfo) -> Profile | None:
+        return self.profiles.get(pod.pod.spec.scheduler_name)
+
+    def _pre_enqueue(self, pod: PodInfo) -> Status:
+        profile = self.profile_of(pod)
+        return SUCCESS if profile is None else profile.run_pre_enqueue(pod)
+
+    def _events_of(self, pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:
+        if plugin == MISSING_RULE:
+            return _MISSING_RULE_EVENTS
+        key = (pod.pod.spec.scheduler_name, plugin)
+        if key not in self._events:
+            profile = self.profile_of(pod)
+            self._events[key] = () if profile is None else profile.events_of(plugin)
+        return self._events[key]

@@ -1,0 +1,1 @@
+"""A configured set of plugins, and the one way to run it over the node table."""

@@ -1,0 +1,196 @@
+"""Evaluation: one pod's verdicts and scores on every node, kept up to date.
+
+A cold decision is a refresh of all rows, a later one a refresh of the rows that changed. Scheduling, explaining and the
+FailedScheduling text read the same arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scheduler.cache.node_table import NodeTable
+from scheduler.framework.plugin import CycleState
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import SUCCESS, Code, Status
+from scheduler.profile.failure import PluginFailure
+from scheduler.profile.filtering import FilterColumn, Filtering
+from scheduler.profile.profile import Profile
+from scheduler.profile.scoring import ScoreColumn, Scoring
+
+TIE_KEY_BITS = 31
+
+
+class PluginScore(NamedTuple):
+    raw: int
+    weighted: int
+
+
+class Evaluation:
+    """Verdicts and scores of one profile for one pod over a node table.
+
+    Attributes:
+        prefilter: SUCCESS, or why no node can be feasible whatever it is like.
+        prefilter_rejectors: the plugins behind that, or behind a restriction to named nodes.
+
+    Raises:
+        PluginFailure: from the constructor, ``refresh`` and ``refresh_scores``, when a plugin fails.
+    """
+
+    def __init__(self, profile: Profile, pod: PodInfo, table: NodeTable) -> None:
+        self._profile = profile
+        self._pod = pod
+        self._table = table
+        self._epoch = table.epoch
+        self.prefilter: Status = SUCCESS
+        self.prefilter_rejectors: tuple[str, ...] = ()
+        self._start()
+
+    def _start(self) -> None:
+        self._states: dict[str, CycleState] = {plugin.name: {} for plugin in self._profile.deciding_plugins()}
+        node_names = self._pre_filter()
+        if self.prefilter.code is not Code.SUCCESS:
+            return
+        outside = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        if node_names is not None:
+            listed = " ".join(sorted(self.prefilter_rejectors))
+            outside = outside._replace(reasons=(f"node(s) didn't satisfy plugin(s) [{listed}]",))
+        columns = [
+            FilterColumn(plugin, self._states[plugin.name], self._pod)
+            for plugin in self._profile.filter
+            if plugin.name not in self._skipped
+        ]
+        self._filtering = Filtering(columns, node_names, outside)
+        self._scoring: Scoring | None = None
+
+    def _pre_filter(self) -> frozenset[str] | None:
+        """Run PreFilter; the names that it leaves, or None for all nodes (kube-scheduler 1.37: RunPreFilterPlugins)."""
+        self._skipped: set[str] = set()
+        names: frozenset[str] | None = None
+        restricting: list[str] = []
+        rejected: Status | None = None
+        for plugin in self._profile.pre_filter:
+            try:
+                result = plugin.pre_filter(self._states[plugin.name], self._pod, self._table.columns(plugin))
+            except Exception as error:
+                raise PluginFailure(f'running PreFilter plugin "{plugin.name}": {error}', plugin.name) from error
+            status = result.status
+            if status.code is Code.SKIP:
+                self._skipped.add(plugin.name)
+                continue
+            if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                self._reject(status._replace(plugin=plugin.name), (plugin.name,))
+                return None
+            if status.code is Code.UNSCHEDULABLE:
+                rejected = status._replace(plugin=plugin.name)
+            elif status.code is not Code.SUCCESS:
+                raise PluginFailure(f'running PreFilter plugin "{plugin.name}": {status.message}', plugin.name)
+            if result.node_names is not None:
+                restricting.append(plugin.name)
+                names = result.node_names if names is None else names & result.node_names
+        if rejected is not None:
+            self._reject(rejected, (rejected.plugin,))
+            return None
+        self.prefilter_rejectors = tuple(restricting)
+        if names is not None and not names:
+            listed = " ".join(sorted(restricting))
+            text = (
+                f"node(s) didn't satisfy plugin {listed}"
+                if len(restricting) == 1
+                else f"node(s) didn't satisfy plugin(s) [{listed}] simultaneously"
+            )
+            self._reject(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,)), tuple(restricting))
+        return names
+
+    def _reject(self, status: Status, rejectors: tuple[str, ...]) -> None:
+        self.prefilter = status
+        self.prefilter_rejectors = rejectors
+
+    def refresh(self) -> None:
+        """Bring every verdict up to date with the table."""
+        if self._epoch != self._table.epoch:
+            # Interned ids were renumbered, so tables of verdicts by id mean other values now.
+            self._epoch = self._table.epoch
+            self._start()
+        if self.prefilter.code is Code.SUCCESS:
+            self._filtering.refresh(self._table)
+
+    @property
+    def feasible_count(self) -> int:
+        """Number of nodes that the pod fits on, as of the last refresh."""
+        return self._filtering.feasible_count if self.prefilter.code is Code.SUCCESS else 0
+
+    def refresh_scores(self) -> None:
+        """Bring the scores of the feasible rows up to date; call ``refresh`` first."""
+        if self._scoring is None:
+            self._scoring = Scoring(self._pre_score())
+        self._scoring.refresh(self._table, self._filtering.feasible)
+
+    def _pre_score(self) -> list[ScoreColumn]:
+        skipped: set[str] = set()
+        for plugin in self._profile.pre_score:
+            try:
+                status = plugin.pre_score(self._states[plugin.name], self._pod, self._table.columns(plugin))
+            except Exception as error:
+                raise PluginFailure(f'running PreScore plugin "{plugin.name}": {error}', plugin.name) from error
+            if status.code is Code.SKIP:
+                skipped.add(plugin.name)
+            elif status.code is not Code.SUCCESS:
+                raise PluginFailure(f'running PreScore plugin "{plugin.name}": {status.message}', plugin.name)
+        return [
+            ScoreColumn(scored.plugin, scored.weight, self._states[scored.plugin.name], self._pod)
+            for scored in self._profile.score
+            if scored.plugin.name not in skipped
+        ]
+
+    def select(self) -> int | None:
+        """The row to bind to: the highest total, ties by the nodes' keys; None when nothing is feasible.
+
+        A single feasible node is chosen without scoring (kube-scheduler 1.37: schedulePod).
+        """
+        count = self.feasible_count
+        if count == 0:
+            return None
+        feasible = self._filtering.feasible
+        if count == 1:
+            return int(np.argmax(feasible))
+        self.refresh_scores()
+        assert self._scoring is not None
+        keyed = self._scoring.totals * (1 << TIE_KEY_BITS) + self._table.tie_keys
+        return int(np.argmax(np.where(feasible, keyed, np.int64(-1))))
+
+    def feasible_rows(self) -> list[int]:
+        return [int(row) for row in np.flatnonzero(self._filtering.feasible)] if self.feasible_count else []
+
+    def status(self, row: int) -> Status:
+        """The verdict on one live row, as of the last refresh."""
+        return self.prefilter if self.prefilter.code is not Code.SUCCESS else self._filtering.status(row)
+
+    def scores(self, row: int) -> dict[str, PluginScore]:
+        """Scores of a feasible row by plugin, as of the last ``refresh_scores``; a plugin that skipped is absent."""
+        assert self._scoring is not None
+        return {
+            column.plugin.name: PluginScore(int(column.raw[row]), int(column.weighted[row]))
+            for column in self._scoring.columns
+        }
+
+    def total(self, row: int) -> int:
+        """Weighted sum of a feasible row's scores."""
+        assert self._scoring is not None
+        return int(self._scoring.totals[row])
+
+    def rejectors(self) -> tuple[str, ...]:
+        """The plugins that a change has to convince before the pod can be placed, sorted."""
+        if self.prefilter.code is not Code.SUCCESS:
+            return tuple(sorted(self.prefilter_rejectors))
+        return tuple(sorted({*self.prefilter_rejectors, *self._filtering.rejectors()}))
+
+    def failure_message(self) -> str:
+        """Why the pod fits nowhere, in kube-scheduler's words (1.37: FitError)."""
+        head = f"0/{self._table.node_count} nodes are available:"
+        if self.prefilter.code is not Code.SUCCESS:
+            return f"{head} {self.prefilter.message}."
+        counts = self._filtering.reason_counts(self._table)
+        listed = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+        return f"{head} {listed}." if listed else head

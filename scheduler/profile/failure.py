@@ -1,0 +1,11 @@
+"""A plugin that raised or answered nonsense: the cycle of that pod fails with an error, and nobody else's."""
+
+from __future__ import annotations
+
+
+class PluginFailure(Exception):
+    """An extension point failed; the text is the one that users see. ``plugin`` names the culprit."""
+
+    def __init__(self, message: str, plugin: str) -> None:
+        super().__init__(message)
+        self.plugin = plugin

@@ -1,0 +1,152 @@
+"""The Filter half of an evaluation: for each row the first plugin that refuses it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from scheduler.cache.node_table import Changes, NodeTable
+from scheduler.framework.facet import ALL_FACETS
+from scheduler.framework.ops import BoolArray, IntArray, MaskArray
+from scheduler.framework.plugin import CycleState, FilterPlugin
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import SUCCESS, Code, Reason, Status
+from scheduler.profile.failure import PluginFailure
+
+FEASIBLE = -1
+OUTSIDE = -2
+
+
+class FilterColumn:
+    """One plugin's masks over all rows, shape ``(size,)``."""
+
+    def __init__(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo) -> None:
+        self.plugin = plugin
+        self._state = state
+        self._pod = pod
+        self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
+        self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
+
+    def evaluate(self, table: NodeTable, rows: IntArray | None) -> None:
+        """Run the plugin on these rows, or on all."""
+        try:
+            if rows is None:
+                self.masks = np.zeros(table.size, dtype=np.uint64)
+                self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
+            elif len(rows) == 1:
+                row = int(rows[0])
+                self.masks[row] = self.plugin.filter(self._state, self._pod, table.row(self.plugin, row))
+            else:
+                self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
+        except Exception as error:
+            raise PluginFailure(f'running "{self.plugin.name}" filter plugin: {error}', self.plugin.name) from error
+
+    def status_of(self, mask: int) -> Status:
+        """What a non-zero mask says: all its reasons; unresolvable when any of them is."""
+        given = [reason for number, reason in enumerate(self.reasons) if mask >> number & 1]
+        code = max((reason.code for reason in given), default=Code.UNSCHEDULABLE)
+        return Status(code, tuple(reason.text for reason in given), self.plugin.name)
+
+
+class Filtering:
+    """Verdicts of all Filter plugins for one pod, brought up to date a row and a facet at a time."""
+
+    def __init__(self, columns: list[FilterColumn], node_names: frozenset[str] | None, outside: Status) -> None:
+        self.columns = columns
+        self._node_names = node_names
+        self._outside = outside
+        self.first: IntArray = np.zeros(0, dtype=np.int64)
+        """Per row the index of the first refusing column, FEASIBLE, or OUTSIDE: no node, or not one that PreFilter named."""
+        self.feasible: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._position = -1
+
+    def refresh(self, table: NodeTable) -> None:
+        """Run what changed since the last call. The first call, or one after too long a time, runs everything."""
+        changes = table.changes_since(self._position) if self._position >= 0 else None
+        self._position = table.position
+        if changes is None:
+            for column in self.columns:
+                column.evaluate(table, None)
+            self._conclude(table, None)
+        elif len(changes.rows):
+            self._resize(table.size)
+            for column in self.columns:
+                rows = rows_for(changes, int(column.plugin.facets))
+                if len(rows):
+                    column.evaluate(table, rows)
+            self._conclude(table, changes.rows)
+
+    def _resize(self, size: int) -> None:
+        if size > len(self.first):
+            grow = size - len(self.first)
+            for column in self.columns:
+                column.masks = np.concatenate((column.masks, np.zeros(grow, dtype=np.uint64)))
+            self.first = np.concatenate((self.first, np.full(grow, OUTSIDE, dtype=np.int64)))
+            self.feasible = np.concatenate((self.feasible, np.zeros(grow, dtype=np.bool_)))
+
+    def _conclude(self, table: NodeTable, rows: IntArray | None) -> None:
+        count = table.size if rows is None else len(rows)
+        first = np.full(count, FEASIBLE, dtype=np.int64)
+        for index in range(len(self.columns) - 1, -1, -1):
+            masks = self.columns[index].masks
+            first[(masks if rows is None else masks[rows]) != 0] = index
+        inside = self._inside(table)
+        first[~(inside if rows is None else inside[rows])] = OUTSIDE
+        if rows is None:
+            self.first = first
+            self.feasible = first == FEASIBLE
+        else:
+            self.first[rows] = first
+            self.feasible[rows] = first == FEASIBLE
+
+    def _inside(self, table: NodeTable) -> BoolArray:
+        if self._node_names is None:
+            return table.live
+        inside = np.zeros(table.size, dtype=np.bool_)
+        for name in sorted(self._node_names):
+            row = table.row_of(name)
+            if row is not None:
+                inside[row] = True
+        return inside
+
+    @property
+    def feasible_count(self) -> int:
+        return int(np.count_nonzero(self.feasible))
+
+    def status(self, row: int) -> Status:
+        """The verdict on a live row."""
+        index = int(self.first[row])
+        if index == FEASIBLE:
+            return SUCCESS
+        if index == OUTSIDE:
+            return self._outside
+        column = self.columns[index]
+        return column.status_of(int(column.masks[row]))
+
+    def reason_counts(self, table: NodeTable) -> dict[str, int]:
+        """How many nodes gave each reason; a node with several reasons counts in each of them."""
+        counts: dict[str, int] = {}
+        for index, column in enumerate(self.columns):
+            masks = column.masks[self.first == index]
+            for number, reason in enumerate(column.reasons):
+                count = int(np.count_nonzero(masks & np.uint64(1 << number)))
+                if count:
+                    counts[reason.text] = counts.get(reason.text, 0) + count
+        absent = int(np.count_nonzero((self.first == OUTSIDE) & table.live))
+        for text in self._outside.reasons if absent else ():
+            counts[text] = counts.get(text, 0) + absent
+        return counts
+
+    def rejectors(self) -> Iterator[str]:
+        """Plugins that refused at least one node, in order."""
+        for index, column in enumerate(self.columns):
+            if np.any(self.first == index):
+                yield column.plugin.name
+
+
+def rows_for(changes: Changes, facets: int) -> IntArray:
+    """The changed rows of which a plugin that reads these facets could notice the change."""
+    if facets & int(ALL_FACETS) == int(ALL_FACETS):
+        return changes.rows
+    return changes.rows[(changes.facets & facets) != 0]

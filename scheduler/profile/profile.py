@@ -1,0 +1,79 @@
+"""Profile: the plugins that one schedulerName runs, an extension point at a time, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler.framework.cluster_event import ClusterEvent
+from scheduler.framework.plugin import (
+    EnqueueExtensions,
+    FilterPlugin,
+    Plugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ScorePlugin,
+    SignPlugin,
+    Unsignable,
+)
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import SUCCESS, Status
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedScore:
+    plugin: ScorePlugin
+    weight: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """One profile of the configuration, ready to run. Plugins hold their arguments and no state of their own."""
+
+    scheduler_name: str
+    queue_sort: QueueSortPlugin
+    pre_enqueue: tuple[PreEnqueuePlugin, ...] = ()
+    pre_filter: tuple[PreFilterPlugin, ...] = ()
+    filter: tuple[FilterPlugin, ...] = ()
+    pre_score: tuple[PreScorePlugin, ...] = ()
+    score: tuple[WeightedScore, ...] = ()
+
+    def run_pre_enqueue(self, pod: PodInfo) -> Status:
+        """The first plugin that keeps the pod out of the active queue, or success."""
+        for plugin in self.pre_enqueue:
+            status = plugin.pre_enqueue(pod)
+            if status.code.is_rejected:
+                return status._replace(plugin=plugin.name)
+        return SUCCESS
+
+    def sign(self, pod: PodInfo) -> tuple[Any, ...] | Unsignable:
+        """The pod's signature: pods with equal ones get equal verdicts and scores on every node (KEP-5598).
+
+        Fragments come from every plugin that takes part in filtering or scoring, each under its own name, so that none
+        can overwrite another.
+        """
+        fragments: list[tuple[str, Any]] = [("schedulerName", self.scheduler_name)]
+        for plugin in self.deciding_plugins():
+            if not isinstance(plugin, SignPlugin):
+                return Unsignable(f"plugin {plugin.name} does not sign pods")
+            fragment = plugin.sign(pod)
+            if isinstance(fragment, Unsignable):
+                return fragment
+            fragments.append((plugin.name, fragment))
+        return tuple(fragments)
+
+    def deciding_plugins(self) -> tuple[Plugin, ...]:
+        """Plugins that take part in PreFilter, Filter, PreScore or Score, each once, in order."""
+        found: dict[str, Plugin] = {}
+        for plugin in (*self.pre_filter, *self.filter, *self.pre_score, *(scored.plugin for scored in self.score)):
+            found.setdefault(plugin.name, plugin)
+        return tuple(found.values())
+
+    def events_of(self, plugin_name: str) -> tuple[ClusterEvent, ...]:
+        """What the named plugin registered for; nothing for one that is not of this profile."""
+        for plugin in (*self.pre_enqueue, *self.pre_filter, *self.filter):
+            if plugin.name == plugin_name and isinstance(plugin, EnqueueExtensions):
+                return plugin.events_to_register()
+        return ()

@@ -1,0 +1,75 @@
+"""Pods that need a rule which is not there yet: refused by name, never placed as if the rule did not exist."""
+
+from __future__ import annotations
+
+from scheduler.api.objects import SUPPORTED_VOLUMES, Container, PodSpec, volume_is_supported
+from scheduler.api.resources import is_extended
+from scheduler.cache.cache import Cache
+from scheduler.framework.pod_info import PodInfo
+
+
+def refusal(pod: PodInfo, cache: Cache) -> str | None:
+    """Why the pod cannot be decided on, naming the field and the missing plugin; None when every rule it needs is there."""
+    spec = pod.pod.spec
+    return _own_rule(spec) or _volume(spec) or _device_class(pod, cache) or _feature(spec) or _foreign_rule(pod, cache)
+
+
+def _missing(what: str, plugin: str) -> str:
+    return f"pod needs {what}, and {plugin} is not implemented yet: use another scheduler for this pod"
+
+
+def _own_rule(spec: PodSpec) -> str | None:
+    if spec.topology_spread_constraints:
+        return _missing("spec.topologySpreadConstraints", "PodTopologySpread")
+    affinity = spec.affinity
+    if affinity is not None and affinity.pod_affinity is not None:
+        return _missing("spec.affinity.podAffinity", "InterPodAffinity")
+    if affinity is not None and affinity.pod_anti_affinity is not None:
+        return _missing("spec.affinity.podAntiAffinity", "InterPodAffinity")
+    if spec.resource_claims:
+        return _missing("spec.resourceClaims", "DynamicResources")
+    return None
+
+
+def _volume(spec: PodSpec) -> str | None:
+    for volume in spec.volumes or ():
+        if not volume_is_supported(volume):
+            return _missing(
+                f"volume {volume.name!r} of another kind than {', '.join(SUPPORTED_VOLUMES)}", "VolumeBinding"
+            )
+    return None
+
+
+def _device_class(pod: PodInfo, cache: Cache) -> str | None:
+    for resource, amount in sorted(pod.requests.items()):
+        if amount and (is_extended(resource) or resource.startswith(_IMPLICIT_CLASS)):
+            device_class = cache.device_class_for(resource)
+            if device_class is not None:
+                return _missing(f"{resource}, which DeviceClass {device_class!r} serves", "DynamicResources")
+    return None
+
+
+_IMPLICIT_CLASS = "deviceclass.resource.kubernetes.io/"
+
+
+def _feature(spec: PodSpec) -> str | None:
+    """Features that a node has to declare (kube-scheduler 1.37: NodeDeclaredFeatures)."""
+    containers: tuple[Container, ...] = (*(spec.init_containers or ()), *spec.containers)
+    if any(rule.action == "RestartAllContainers" for one in containers for rule in one.restart_policy_rules or ()):
+        return _missing("node feature RestartAllContainersOnContainerExits", "NodeDeclaredFeatures")
+    if spec.host_network and spec.host_users is False:
+        return _missing("node feature UserNamespacesHostNetworkSupport", "NodeDeclaredFeatures")
+    mounting = (*containers, *(spec.ephemeral_containers or ()))
+    if any(mount.bind_mount_options is not None for one in mounting for mount in one.volume_mounts or ()):
+        return _missing("node feature VolumeBindMountOptions", "NodeDeclaredFeatures")
+    return None
+
+
+def _foreign_rule(pod: PodInfo, cache: Cache) -> str | None:
+    holder = cache.anti_affinity_reaching(pod.pod.metadata.namespace)
+    if holder is None or holder.pod.uid == pod.uid:
+        return None
+    return _missing(
+        f"the required pod anti-affinity of pod {holder.pod.key} to be honoured, which may reach its namespace",
+        "InterPodAffinity",
+    )
