@@ -1,10 +1,13 @@
 """Each direct dependency is explained once, and locked by version and hash for every Python."""
 
+import ast
 import re
+import sys
+from importlib.metadata import packages_distributions
 
 import pytest
 
-from tests.docs.checkout import pyproject, text
+from tests.docs.checkout import modules, pyproject, text
 
 LOCKS = ("requirements/dev.txt", "requirements/runtime.txt", "requirements/lock.txt")
 
@@ -64,3 +67,19 @@ def test_every_supported_python_has_a_numpy() -> None:
         "python_full_version < '3.12'",
         "python_full_version >= '3.12'",
     ]
+
+
+def test_what_the_product_imports_is_what_it_depends_on() -> None:
+    """Nothing is had by way of somebody else's dependency."""
+    imported = set()
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Import(names=names):
+                    imported |= {alias.name.partition(".")[0] for alias in names}
+                case ast.ImportFrom(module=str(module), level=0):
+                    imported.add(module.partition(".")[0])
+    third_party = imported - set(sys.stdlib_module_names) - {"scheduler"}
+    sources = packages_distributions()
+
+    assert {name_of(source) for name in third_party for source in sources[name]} - RUNTIME == set()
