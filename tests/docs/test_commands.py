@@ -1,11 +1,14 @@
 """The commands that documents name exist, and those that exist are documented."""
 
+import argparse
 import re
+import shlex
 import subprocess
 import tomllib
 
 import pytest
 
+from scheduler.app.cli import parser
 from tests.docs.checkout import ROOT, documents, text
 
 TARGETS = set(re.findall(r"^([a-z][a-z-]*):", text("Makefile"), re.MULTILINE))
@@ -56,3 +59,26 @@ def test_the_command_is_the_one_that_is_documented() -> None:
     scripts = tomllib.loads(text("pyproject.toml"))["project"]["scripts"]
 
     assert scripts == {"reprise": "scheduler.app.cli:main"}
+
+
+def subcommands() -> set[str]:
+    (choices,) = (action.choices for action in parser()._actions if isinstance(action, argparse._SubParsersAction))
+    return set(choices)
+
+
+def reprise_lines(document: str) -> list[str]:
+    return [line.strip() for line in shell_lines(document) if re.match(r"\s*reprise [a-z]", line)]
+
+
+def test_the_readme_shows_every_subcommand() -> None:
+    assert {line.split()[1] for line in reprise_lines(text("README.md"))} >= subcommands()
+
+
+@pytest.mark.parametrize("line", sorted({line for path in documents() for line in reprise_lines(path.read_text())}))
+def test_a_documented_command_line_is_one_that_the_command_takes(line: str) -> None:
+    _, command, *arguments = shlex.split(line, comments=True)
+    assert command in subcommands()
+    if not arguments:
+        return  # a mention, not a call
+
+    parser().parse_args([command, *arguments])
