@@ -35,6 +35,8 @@ class Measurements:
         """By (result, schedulerName)."""
         self.attempt_seconds: dict[tuple[str, str], Histogram] = {}
         """By (result, schedulerName), from pop to confirmed bind or to failure."""
+        self.algorithm_seconds = Histogram(SECONDS_BOUNDS)
+        """A call of ``schedule_one`` that decided something; timed by the caller, who has a clock."""
         self.sli_seconds: dict[str, Histogram] = {}
         """By number of attempts ("1" to "15+"), from first entry into the active queue to confirmed bind."""
         self.pod_attempts = Histogram(ATTEMPTS_BOUNDS)

@@ -79,9 +79,13 @@ class SchedulingQueue:
             Room.GATED: gated,
         }
 
-    def unschedulable_plugins(self) -> Counter[str]:
-        """Waiting pods by the plugin that rejected them last."""
-        return Counter(name for queued in self._pods.values() for name in queued.unschedulable_plugins)
+    def unschedulable_plugins(self) -> Counter[tuple[str, str]]:
+        """Waiting pods by the plugin that rejected them last, and their schedulerName."""
+        return Counter(
+            (name, queued.pod.pod.spec.scheduler_name)
+            for queued in self._pods.values()
+            for name in queued.unschedulable_plugins
+        )
 
     def waiting(self) -> Iterator[QueuedPod]:
         return iter(self._pods.values())

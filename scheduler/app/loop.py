@@ -1,0 +1,123 @@
+"""The loop: one task that owns the scheduler's state. Stimuli come in through its inbox, instructions go out at once."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from scheduler.core.cycle import CycleResult
+from scheduler.core.instruction import Instruction
+from scheduler.core.state import BadObject
+from scheduler.core.stimulus import Stimulus, Tick
+
+SLICE_SECONDS = 0.005
+"""How long decisions may keep the network waiting."""
+
+
+class Brain(Protocol):
+    """A Scheduler, or one that is being recorded."""
+
+    def handle(self, stimulus: Stimulus) -> list[Instruction]: ...
+
+    def schedule_one(self, now: float) -> CycleResult | None: ...
+
+    def take_bad_objects(self) -> list[BadObject]: ...
+
+
+class Loop:
+    """Drains stimuli, then decides for a few milliseconds, then lets the network in.
+
+    Args:
+        dispatch: carries out an instruction, without waiting.
+        has_room: False while the dispatcher holds as many binds as it should: decisions then wait, so that they are made
+            on what the watch has delivered by the time they can be carried out.
+        wall: seconds since the epoch, given to the core as ``now``.
+        clock: a monotonic clock in seconds, for slices and durations.
+        on_cycle: told of every cycle and how long it took.
+        on_bad_object: told of every object that could not be understood.
+    """
+
+    def __init__(
+        self,
+        brain: Brain,
+        *,
+        dispatch: Callable[[Instruction], None],
+        has_room: Callable[[], bool],
+        wall: Callable[[], float],
+        clock: Callable[[], float],
+        on_cycle: Callable[[CycleResult, float], None],
+        on_bad_object: Callable[[BadObject], None],
+    ) -> None:
+        self._brain = brain
+        self._dispatch = dispatch
+        self._has_room = has_room
+        self._wall = wall
+        self._clock = clock
+        self._on_cycle = on_cycle
+        self._on_bad_object = on_bad_object
+        self._inbox: deque[Stimulus] = deque()
+        self._wake = asyncio.Event()
+        self._scheduling = False
+
+    def deliver(self, stimulus: Stimulus) -> None:
+        """Put a stimulus into the inbox; to be called on the loop's own thread."""
+        self._inbox.append(stimulus)
+        self._wake.set()
+
+    def start_scheduling(self) -> None:
+        """Begin to take pods out of the queue; until then only stimuli are applied."""
+        self._scheduling = True
+        self._wake.set()
+
+    def stop_scheduling(self) -> None:
+        """Take no more pods out of the queue; stimuli are still applied, so that answers of binds are not lost."""
+        self._scheduling = False
+
+    def wake(self) -> None:
+        """Something changed that ``has_room`` depends on."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Run until cancelled. Whatever is raised ends the process: a state that may be wrong must not decide."""
+        ticker = asyncio.create_task(self._tick())
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._work():
+                    await asyncio.sleep(0)
+        finally:
+            ticker.cancel()
+
+    def _work(self) -> bool:
+        """One slice; whether there is more to do at once."""
+        end = self._clock() + SLICE_SECONDS
+        while self._inbox:
+            for instruction in self._brain.handle(self._inbox.popleft()):
+                self._dispatch(instruction)
+            if self._clock() >= end:
+                return True
+        for bad in self._brain.take_bad_objects():
+            self._on_bad_object(bad)
+        while self._scheduling and self._has_room():
+            began = self._clock()
+            result = self._brain.schedule_one(self._wall())
+            if result is None:
+                return False
+            now = self._clock()
+            self._on_cycle(result, now - began)
+            for instruction in result.instructions:
+                self._dispatch(instruction)
+            if now >= end:
+                return True
+        return False
+
+    async def _tick(self) -> None:
+        """Back-offs end on whole seconds, so that is when it is worth looking."""
+        while True:
+            now = self._wall()
+            await asyncio.sleep(math.floor(now) + 1 - now)
+            self.deliver(Tick(now=self._wall()))

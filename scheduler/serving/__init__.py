@@ -1,0 +1,1 @@
+"""/livez, /readyz, /metrics and /configz over HTTP."""

@@ -1,0 +1,1 @@
+"""Logs and metrics: what the scheduler counted and decided, in the words of kube-scheduler's metrics."""

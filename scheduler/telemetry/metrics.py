@@ -1,0 +1,165 @@
+"""Rendering of the core's plain counters at scrape time (names and buckets: kube-scheduler 1.37)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import generate_latest
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from scheduler.core.measurements import ERROR, SCHEDULED, UNSCHEDULABLE, Histogram
+from scheduler.core.state import State
+from scheduler.queue.queued_pod import Room
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Counts = Mapping[tuple[str, ...], float]
+
+
+class SchedulerCollector(Collector):
+    """All ``scheduler_*`` metrics that the core's state gives."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._attempts()
+        yield from self._queue()
+        yield from self._faults()
+        yield self._cache_size()
+
+    def _attempts(self) -> Iterator[Metric]:
+        measurements = self._state.measurements
+        attempts = CounterMetricFamily(
+            "scheduler_schedule_attempts",
+            "Attempts to schedule pods, by result.",
+            labels=["profile", "result"],
+        )
+        for profile in self._state.profiles:
+            for result in (SCHEDULED, UNSCHEDULABLE, ERROR):
+                attempts.add_metric([profile, result], measurements.attempts[result, profile])
+        yield attempts
+        seconds = HistogramMetricFamily(
+            "scheduler_scheduling_attempt_duration_seconds",
+            "From taking the pod out of the queue to its confirmed bind or its failure.",
+            labels=["profile", "result"],
+        )
+        for (result, profile), histogram in sorted(measurements.attempt_seconds.items()):
+            _add(seconds, [profile, result], histogram)
+        yield seconds
+        algorithm = HistogramMetricFamily(
+            "scheduler_scheduling_algorithm_duration_seconds", "Time of a decision."
+        )
+        _add(algorithm, [], measurements.algorithm_seconds)
+        yield algorithm
+        sli = HistogramMetricFamily(
+            "scheduler_pod_scheduling_sli_duration_seconds",
+            "From the pod's first entry into the active queue to its confirmed bind.",
+            labels=["attempts"],
+        )
+        for attempts_label, histogram in sorted(measurements.sli_seconds.items()):
+            _add(sli, [attempts_label], histogram)
+        yield sli
+        needed = HistogramMetricFamily(
+            "scheduler_pod_scheduling_attempts", "Attempts that a pod needed until it was bound."
+        )
+        _add(needed, [], measurements.pod_attempts)
+        yield needed
+        yield CounterMetricFamily(
+            "scheduler_pod_scheduled_after_flush",
+            "Pods bound after the flush of long unschedulable pods woke them.",
+            value=measurements.scheduled_after_flush,
+        )
+
+    def _queue(self) -> Iterator[Metric]:
+        queue = self._state.queue
+        counts = queue.counts()
+        pending = GaugeMetricFamily("scheduler_pending_pods", "Waiting pods by room.", labels=["queue"])
+        entities = GaugeMetricFamily(
+            "scheduler_queued_entities", "Waiting entities by room and type.", labels=["queue", "type"]
+        )
+        for room in (Room.ACTIVE, Room.BACKOFF, Room.UNSCHEDULABLE, Room.GATED):
+            pending.add_metric([room.value], counts[room])
+            entities.add_metric([room.value, "pod"], counts[room])
+        yield pending
+        yield entities
+        incoming = CounterMetricFamily(
+            "scheduler_queue_incoming_pods", "Moves of pods into a room, by event.", labels=["queue", "event"]
+        )
+        for (room_name, event), count in sorted(queue.incoming.items()):
+            incoming.add_metric([room_name, event], count)
+        yield incoming
+        rejected = GaugeMetricFamily(
+            "scheduler_unschedulable_pods", "Waiting pods by the plugin that rejected them.", labels=["plugin", "profile"]
+        )
+        for (plugin, profile), count in sorted(queue.unschedulable_plugins().items()):
+            rejected.add_metric([plugin, profile], count)
+        yield rejected
+
+    def _faults(self) -> Iterator[Metric]:
+        measurements = self._state.measurements
+        bad = CounterMetricFamily(
+            "scheduler_bad_objects", "Objects that could not be understood and were left out.", labels=["kind"]
+        )
+        for kind, count in sorted(measurements.bad_objects.items()):
+            bad.add_metric([kind], count)
+        yield bad
+        failures = CounterMetricFamily(
+            "scheduler_plugin_failures", "Cycles that failed because a plugin did.", labels=["plugin"]
+        )
+        for plugin, count in sorted(measurements.plugin_failures.items()):
+            failures.add_metric([plugin], count)
+        yield failures
+
+    def _cache_size(self) -> Metric:
+        size = GaugeMetricFamily("scheduler_cache_size", "Objects in the cache.", labels=["type"])
+        cache = self._state.cache
+        size.add_metric(["nodes"], cache.table.node_count)
+        size.add_metric(["pods"], cache.pod_count)
+        size.add_metric(["assumed_pods"], cache.assumed_count)
+        return size
+
+
+class CountersCollector(Collector):
+    """Counters that other parts own, as functions that give them: (name, help, label names, counts by label values)."""
+
+    def __init__(self, families: Iterable[tuple[str, str, list[str], Callable[[], Counts]]]) -> None:
+        self._families = list(families)
+
+    def collect(self) -> Iterator[Metric]:
+        for name, text, labels, read in self._families:
+            family = CounterMetricFamily(name, text, labels=labels)
+            for values, count in sorted(read().items()):
+                family.add_metric(list(values), count)
+            yield family
+
+
+def _add(family: HistogramMetricFamily, labels: list[str], histogram: Histogram) -> None:
+    cumulative, buckets = 0, []
+    for bound, count in zip((*map(_bound, histogram.bounds), "+Inf"), histogram.buckets, strict=True):
+        cumulative += count
+        buckets.append((bound, float(cumulative)))
+    family.add_metric(labels, buckets, histogram.sum)
+
+
+def _bound(bound: float) -> str:
+    return repr(round(bound, 9))
+
+
+def registry(*collectors: Collector) -> CollectorRegistry:
+    """A registry of its own, with the process's memory, CPU and garbage collection beside the given collectors."""
+    made = CollectorRegistry()
+    for collector in collectors:
+        made.register(collector)
+    ProcessCollector(registry=made)
+    PlatformCollector(registry=made)
+    GCCollector(registry=made)
+    return made
+
+
+def render(made: CollectorRegistry) -> bytes:
+    """The exposition text of ``CONTENT_TYPE``."""
+    return generate_latest(made)
