@@ -1,0 +1,89 @@
+"""What the dispatcher carries out: jobs, each in one of three lanes, and how slots are shared between the lanes."""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import IntEnum
+from typing import Protocol
+
+LANES = 3
+
+
+class Lane(IntEnum):
+    """Kinds of work that compete for slots, in the order in which they are preferred."""
+
+    BIND = 0
+    STATUS = 1
+    EVENT = 2
+
+
+class Job(Protocol):
+    """One instruction under way. Jobs of one ``key`` run one after the other, in the order of their submission."""
+
+    @property
+    def lane(self) -> Lane: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def outcome(self) -> str: ...
+
+    async def attempt(self) -> float | None:
+        """Try once: None when the job is finished, however it ended, else the seconds to wait before the next try.
+
+        It holds a slot while it runs, and none while it waits.
+        """
+
+
+class LaneQueues:
+    """Jobs ready to start, and the choice of the next one.
+
+    Binds go first, but of any eight jobs started one is a status patch and one an Event whenever such wait: strict order would
+    starve Events under a steady load. Neither may fill all slots, so that a bind never waits for a pile of them.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self._ready: tuple[deque[Job], ...] = tuple(deque() for _ in Lane)
+        self._others = max(1, slots * 3 // 8)
+        self._passed_over = [0] * LANES
+        self.in_flight = [0] * LANES
+
+    def add(self, job: Job) -> None:
+        self._ready[job.lane].append(job)
+
+    def add_first(self, job: Job) -> None:
+        """Queue a job that has run before: it is older than all that wait."""
+        self._ready[job.lane].appendleft(job)
+
+    def waiting(self, lane: Lane) -> int:
+        return len(self._ready[lane])
+
+    def choose(self, *, may_send_event: bool) -> Job | None:
+        """Take the next job to start; None when none may start now."""
+        can_status = self._can_start(Lane.STATUS)
+        can_event = may_send_event and self._can_start(Lane.EVENT)
+        if can_status and self._passed_over[Lane.STATUS] >= 7:
+            lane = Lane.STATUS
+        elif can_event and self._passed_over[Lane.EVENT] >= 7:
+            lane = Lane.EVENT
+        elif self._ready[Lane.BIND]:
+            lane = Lane.BIND
+        elif can_status:
+            lane = Lane.STATUS
+        elif can_event:
+            lane = Lane.EVENT
+        else:
+            return None
+        for other in Lane:
+            self._passed_over[other] += 1
+        self._passed_over[lane] = 0
+        self.in_flight[lane] += 1
+        return self._ready[lane].popleft()
+
+    def has_event(self) -> bool:
+        """Whether an Event could start but for the rate limit."""
+        return self._can_start(Lane.EVENT)
+
+    def _can_start(self, lane: Lane) -> bool:
+        return bool(self._ready[lane]) and self.in_flight[lane] < self._others

@@ -1,0 +1,98 @@
+"""The resources that are watched, and the stimuli that their changes become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from urllib.parse import urlencode
+
+from scheduler.api.objects import DeviceClass, Namespace, Node, ObjectMeta, Pod
+from scheduler.core.stimulus import (
+    DeviceClassApplied,
+    DeviceClassDeleted,
+    NamespaceApplied,
+    NamespaceDeleted,
+    NodeApplied,
+    NodeDeleted,
+    PodApplied,
+    PodDeleted,
+    Stimulus,
+)
+
+
+class HasMetadata(Protocol):
+    """Any Kubernetes object."""
+
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
+ObjectT = TypeVar("ObjectT", bound=HasMetadata)
+
+
+@dataclass(frozen=True)
+class WatchedResource(Generic[ObjectT]):
+    """One resource, over all namespaces.
+
+    ``applied(now, object)`` and ``deleted(now, namespace, name, uid)`` make the stimuli. The group of an ``optional``
+    resource may be missing from the server: then there are no such objects.
+    """
+
+    name: str
+    path: str
+    kind: type[ObjectT]
+    applied: Callable[[float, ObjectT], Stimulus]
+    deleted: Callable[[float, str, str, str], Stimulus]
+    group: str = ""
+    field_selector: str = ""
+    optional: bool = False
+
+    @property
+    def full_name(self) -> str:
+        """As kubectl and RBAC name it: ``pods``, ``deviceclasses.resource.k8s.io``."""
+        return f"{self.name}.{self.group}" if self.group else self.name
+
+    def query(self, **parameters: str) -> str:
+        """The path with this resource's selector and the given parameters."""
+        if self.field_selector:
+            parameters["fieldSelector"] = self.field_selector
+        return f"{self.path}?{urlencode(parameters)}"
+
+
+AnyResource: TypeAlias = WatchedResource[Any]
+
+NODES = WatchedResource(
+    name="nodes",
+    path="/api/v1/nodes",
+    kind=Node,
+    applied=lambda now, node: NodeApplied(now=now, node=node),
+    deleted=lambda now, _namespace, name, uid: NodeDeleted(now=now, name=name, uid=uid),
+)
+# A pod that reaches a terminal phase leaves the selector: the server then sends it as deleted (kube-scheduler 1.37: informers).
+PODS = WatchedResource(
+    name="pods",
+    path="/api/v1/pods",
+    kind=Pod,
+    applied=lambda now, pod: PodApplied(now=now, pod=pod),
+    deleted=lambda now, namespace, name, uid: PodDeleted(now=now, namespace=namespace, name=name, uid=uid),
+    field_selector="status.phase!=Succeeded,status.phase!=Failed",
+)
+NAMESPACES = WatchedResource(
+    name="namespaces",
+    path="/api/v1/namespaces",
+    kind=Namespace,
+    applied=lambda now, namespace: NamespaceApplied(now=now, namespace=namespace),
+    deleted=lambda now, _namespace, name, uid: NamespaceDeleted(now=now, name=name, uid=uid),
+)
+DEVICE_CLASSES = WatchedResource(
+    name="deviceclasses",
+    group="resource.k8s.io",
+    path="/apis/resource.k8s.io/v1/deviceclasses",
+    kind=DeviceClass,
+    applied=lambda now, device_class: DeviceClassApplied(now=now, device_class=device_class),
+    deleted=lambda now, _namespace, name, uid: DeviceClassDeleted(now=now, name=name, uid=uid),
+    optional=True,
+)
+
+WATCHED: tuple[AnyResource, ...] = (NODES, NAMESPACES, DEVICE_CLASSES, PODS)
