@@ -151,6 +151,12 @@ def bit(condition: Bools, number: int) -> Masks:
     return (1 << number) if condition else 0
 
 
+def merge(a: Masks, b: Masks) -> Masks:
+    """The bits of both masks."""
+    merged: Masks = a | b  # type: ignore[assignment]
+    return merged
+
+
 def gather(table: Any, ids: Ids) -> Any:
     """``table[id]`` for each row; ``table`` is an array, or for one row also a list."""
     value = table[ids]

@@ -1,0 +1,50 @@
+"""NodePorts: the host ports that a pod asks for must be free on the node (kube-scheduler 1.37: NodePorts)."""
+
+from __future__ import annotations
+
+from scheduler.framework import ops
+from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
+from scheduler.framework.columns import same_verdict
+from scheduler.framework.facet import Facet
+from scheduler.framework.ops import Masks
+from scheduler.framework.plugin import (
+    CycleState,
+    EnqueueExtensions,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    SignPlugin,
+)
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import SKIP, Code, Reason
+from scheduler.framework.view import NodeView
+
+_REASONS = (Reason("node(s) didn't have free ports for the requested pod ports", Code.UNSCHEDULABLE),)
+
+
+class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlugin):
+    """Ports of one pod are not compared with each other."""
+
+    name = "NodePorts"
+    facets = Facet.PORTS
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        return PreFilterResult() if pod.host_ports else PreFilterResult(SKIP)
+
+    def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
+        return _REASONS
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        taken = same_verdict(nodes, False)
+        for wanted in pod.host_ports:
+            taken = taken | nodes.port_conflicts(wanted.host_ip, wanted.protocol, wanted.port)
+        return ops.bit(taken, 0)
+
+    def sign(self, pod: PodInfo) -> tuple[tuple[str, str, int], ...]:
+        return tuple(sorted({(port.host_ip, port.protocol, port.port) for port in pod.host_ports}))
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        return (
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE),
+            ClusterEvent(EventResource.NODE, ActionType.ADD),
+        )

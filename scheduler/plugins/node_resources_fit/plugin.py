@@ -1,0 +1,151 @@
+"""The plugin NodeResourcesFit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from scheduler.api.field_errors import aggregate
+from scheduler.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended, is_scalar
+from scheduler.framework import ops
+from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
+from scheduler.framework.columns import same_score
+from scheduler.framework.facet import Facet
+from scheduler.framework.ops import Ints, Masks
+from scheduler.framework.plugin import (
+    CycleState,
+    EnqueueExtensions,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+    SignPlugin,
+)
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.resource_scoring import takes_part
+from scheduler.framework.status import SUCCESS, Code, Reason, Status
+from scheduler.framework.view import NodeView
+from scheduler.plugins.node_resources_fit.args import NodeResourcesFitArgs, validate
+from scheduler.plugins.node_resources_fit.strategies import strategy_of
+
+_MAX_BITS = 64
+_TOO_MANY_PODS = Reason("Too many pods", Code.UNSCHEDULABLE)
+_FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE)
+
+
+class _Check(NamedTuple):
+    """A resource that must be free. Bit ``bit``: taken by other pods now; the one above: more than the whole node has."""
+
+    resource: str
+    request: int
+    bit: int
+
+
+class _Share(NamedTuple):
+    """A resource to score by, with what the pod adds to it."""
+
+    resource: str
+    weight: int
+    request: int
+
+
+class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions, SignPlugin):
+    name = "NodeResourcesFit"
+    facets = Facet.RESOURCES
+
+    def __init__(self, args: NodeResourcesFitArgs = NodeResourcesFitArgs()) -> None:  # noqa: B008 - frozen
+        if errors := validate(args, ""):
+            raise ValueError(f"arguments of NodeResourcesFit: {aggregate(errors)}")
+        assert args.scoring_strategy is not None
+        self._ignored = frozenset(args.ignored_resources)
+        self._ignored_groups = frozenset(args.ignored_resource_groups)
+        self._resources = args.scoring_strategy.resources
+        self._strategy = strategy_of(args.scoring_strategy)
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        self._checks(state, pod)
+        return PreFilterResult()
+
+    def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
+        reasons = [_TOO_MANY_PODS]
+        for check in self._checks(state, pod):
+            text = f"Insufficient {check.resource}"
+            reasons += [Reason(text, Code.UNSCHEDULABLE), Reason(text, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)]
+        return tuple(reasons)
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        mask = ops.bit(ops.add(nodes.pod_count, 1) > nodes.allowed_pods, 0)
+        for resource, request, bit in self._checks(state, pod):
+            capacity = nodes.allocatable(resource)
+            lacking = ops.sub(capacity, nodes.requested(resource)) < request
+            hopeless = capacity < request
+            short = ops.merge(ops.bit(lacking & ops.not_(hopeless), bit), ops.bit(lacking & hopeless, bit + 1))
+            mask = ops.merge(mask, short)
+        return mask
+
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:
+        return SUCCESS
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
+        strategy = self._strategy
+        total, weights = same_score(nodes, 0), same_score(nodes, 0)
+        for resource, weight, request in self._shares(state, pod):
+            capacity = nodes.allocatable(resource)
+            used = nodes.non_zero_requested(resource) if resource in (CPU, MEMORY) else nodes.requested(resource)
+            score = strategy.resource_score(ops.add(used, request), capacity)
+            counted = capacity != 0
+            if not strategy.counts_zero_scores:
+                counted = counted & (score > 0)
+            total = ops.add(total, ops.where(counted, ops.mul(score, weight), 0))
+            weights = ops.add(weights, ops.where(counted, weight, 0))
+        return strategy.mean(total, weights)
+
+    def sign(self, pod: PodInfo) -> tuple[Any, ...]:
+        # The score has requests of its own: other defaults, and no pod-level ones.
+        return (tuple(self._requests(pod).items()), tuple(self._shares({}, pod)))
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        return (
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE),
+            ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE),
+            ClusterEvent(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE),
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN),
+            ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN),
+        )
+
+    def _requests(self, pod: PodInfo) -> dict[str, int]:
+        """What Filter looks at, in the order of its reasons; a resource that is not asked for is not looked at."""
+        asked = {name: amount for name, amount in pod.requests.items() if amount > 0}
+        scalars = sorted(name for name in asked if name not in _FIRST and is_scalar(name) and not self._ignores(name))
+        return {name: asked[name] for name in (*_FIRST, *scalars) if name in asked}
+
+    def _ignores(self, resource: str) -> bool:
+        if not is_extended(resource):
+            return False
+        return resource in self._ignored or resource.partition("/")[0] in self._ignored_groups
+
+    def _checks(self, state: CycleState, pod: PodInfo) -> tuple[_Check, ...]:
+        checks: tuple[_Check, ...] | None = state.get("checks")
+        if checks is None:
+            requests = self._requests(pod)
+            most = (_MAX_BITS - 1) // 2
+            if len(requests) > most:
+                raise ValueError(
+                    f"pod {pod.key} requests {len(requests)} different resources and {self.name} can check at most "
+                    f"{most}: request fewer, or name some in ignoredResources or ignoredResourceGroups"
+                )
+            checks = state["checks"] = tuple(
+                _Check(name, amount, 1 + 2 * number) for number, (name, amount) in enumerate(requests.items())
+            )
+        return checks
+
+    def _shares(self, state: CycleState, pod: PodInfo) -> tuple[_Share, ...]:
+        shares: tuple[_Share, ...] | None = state.get("shares")
+        if shares is None:
+            requests = pod.score_requests
+            shares = state["shares"] = tuple(
+                _Share(spec.name, spec.weight, requests.get(spec.name, 0))
+                for spec in self._resources
+                if takes_part(spec.name, requests.get(spec.name, 0))
+            )
+        return shares
