@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 
-class _Instruction(msgspec.Struct, frozen=True, tag=True, kw_only=True):
+class _Instruction(msgspec.Struct, frozen=True, tag=True, tag_field="instruction", kw_only=True):
     pass
 
 
