@@ -79,7 +79,7 @@ class _Rule(msgspec.Struct, rename="camel"):
         )
 
 
-class _RulesStatus(msgspec.Struct, rename="camel"):
+class _RulesStatus(msgspec.Struct, frozen=True, rename="camel"):
     resource_rules: list[_Rule] = []
     incomplete: bool = False
 
@@ -88,7 +88,7 @@ class _RulesReview(msgspec.Struct):
     status: _RulesStatus = _RulesStatus()
 
 
-class _AccessStatus(msgspec.Struct):
+class _AccessStatus(msgspec.Struct, frozen=True):
     allowed: bool = False
 
 

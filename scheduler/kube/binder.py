@@ -36,11 +36,11 @@ class BinderCounters:
     read_back: int = 0
 
 
-class _Metadata(msgspec.Struct):
+class _Metadata(msgspec.Struct, frozen=True):
     uid: str = ""
 
 
-class _Spec(msgspec.Struct, rename="camel"):
+class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     node_name: str = ""
 
 

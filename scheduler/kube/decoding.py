@@ -25,7 +25,7 @@ class Line(msgspec.Struct, Generic[T]):
     object: T
 
 
-class _PageMetadata(msgspec.Struct, rename="camel"):
+class _PageMetadata(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str = ""
     continue_: str = msgspec.field(name="continue", default="")
 
@@ -56,7 +56,7 @@ class Page(NamedTuple, Generic[ObjectT]):
     token: str
 
 
-class _Identity(msgspec.Struct, rename="camel"):
+class _Identity(msgspec.Struct, frozen=True, rename="camel"):
     """The least that must be readable of any object."""
 
     name: str = ""
