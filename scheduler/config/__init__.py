@@ -1,0 +1,1 @@
+"""The configuration: files and objects in, profiles and settings out, every error with its path."""
