@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.api_client import ApiClient
 from tests.support.binaries import require_binaries
-from tests.support.cluster_reset import reset_cluster
-from tests.support.cluster_session import shared_control_plane, shared_kwok
+from tests.support.cluster_session import shared_control_plane
 from tests.support.control_plane import ControlPlane
 from tests.support.kube_scheduler import KubeScheduler
 from tests.support.kwok import Kwok
@@ -27,7 +26,7 @@ def control_plane(pytestconfig: pytest.Config) -> ControlPlane:
 @pytest.fixture
 def fresh_cluster(control_plane: ControlPlane) -> ControlPlane:
     """The same, empty: no pods, nodes, Events or other objects of earlier tests."""
-    reset_cluster(control_plane.client())
+    control_plane.reset()
     return control_plane
 
 
@@ -38,9 +37,11 @@ def admin(fresh_cluster: ControlPlane) -> ApiClient:
 
 
 @pytest.fixture
-def kwok(pytestconfig: pytest.Config, fresh_cluster: ControlPlane) -> Kwok:
-    """Kwok runs: pods bound to the nodes of `node_manifest` become Running."""
-    return shared_kwok(pytestconfig)
+def kwok(fresh_cluster: ControlPlane) -> Iterator[Kwok]:
+    """Kwok runs until the test ends: pods bound to the nodes of `node_manifest` become Running."""
+    require_binaries("kwok")
+    with Kwok(fresh_cluster) as running:
+        yield running
 
 
 @pytest.fixture

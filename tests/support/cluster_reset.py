@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 
-from tests.support.api_client import ApiClient, ApiError, run_all
+from tests.support.api_client import METADATA_ONLY, ApiClient, ApiError, run_all
 from tests.support.resources import (
     CSI_DRIVERS,
     CSI_NODES,
@@ -52,6 +52,15 @@ EMPTIED = (
 )
 KEPT_NAMESPACES = {"default", "kube-system", "kube-public", "kube-node-lease", "reprise"}
 ONE_BY_ONE = 20  # fewer than these are deleted singly, which takes as long and asks less of the server
+
+
+def count_objects(client: ApiClient) -> int:
+    """How many of what there can be many."""
+    total = 0
+    for resource in (PODS, NODES, EVENTS):
+        page = client.call("GET", resource.path(), query={"limit": 1}, accept=METADATA_ONLY)
+        total += len(page.get("items") or []) + page["metadata"].get("remainingItemCount", 0)
+    return total
 
 
 def reset_cluster(client: ApiClient) -> None:

@@ -17,6 +17,7 @@ from typing import Self
 
 from tests.support.api_client import ApiClient, ApiError
 from tests.support.binaries import binaries_folder
+from tests.support.cluster_reset import count_objects, reset_cluster
 from tests.support.daemons import Daemon, DaemonError
 from tests.support.kubeconfig import write_kubeconfig
 from tests.support.rbac import apply_rbac
@@ -24,6 +25,8 @@ from tests.support.resources import NAMESPACES
 
 READY_SECONDS = 60.0
 PORT_ATTEMPTS = 3
+# Deleting a pod costs the server 2 ms of CPU, a new start about 5 s.
+MANY_OBJECTS = 1500
 # Nothing here mounts service account tokens, and nothing removes the not-ready taint that the other one adds to nodes.
 DISABLED_ADMISSION_PLUGINS = ("ServiceAccount", "TaintNodesByCondition")
 
@@ -63,7 +66,8 @@ class ControlPlane:
         self._tokens = {key: secrets.token_hex(16) for key in USERS}
         self._clients: dict[str, ApiClient] = {}
         self._daemons: list[Daemon] = []
-        self._port = self._etcd_port = 0
+        self._port = 0
+        self._etcd_url = ""
 
     def start(self) -> Self:
         """Start both and wait until they are ready and the roles of tests/support/rbac.py are granted.
@@ -75,10 +79,7 @@ class ControlPlane:
         self.folder = Path(tempfile.mkdtemp(prefix="control-plane-"))
         self.ca_file = self.folder / "ca.crt"
         try:
-            self._start_etcd()
-            self.start_apiserver()
-            self._wait_for_namespaces()
-            apply_rbac(self.client())
+            self._start_daemons()
         except BaseException:
             self.stop()
             raise
@@ -87,10 +88,7 @@ class ControlPlane:
 
     def stop(self) -> None:
         """End both and remove the folder; harmless when nothing runs."""
-        self._close_clients()
-        for daemon in reversed(self._daemons):
-            daemon.kill()  # nothing of it is kept, so an orderly end is time lost
-        self._daemons.clear()
+        self._stop_daemons()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def __enter__(self) -> Self:
@@ -120,6 +118,19 @@ class ControlPlane:
         target = path or self.folder / f"{user}.kubeconfig"
         return write_kubeconfig(target, url=self.url, ca_file=self.ca_file, user=user, token=self.token(user))
 
+    def reset(self) -> None:
+        """Empty the cluster, in seconds whatever its size; end the schedulers first.
+
+        With a few objects they are deleted through the API (see `reset_cluster` for what stays). With many it is quicker
+        to start both programs again without their data: then nothing stays but addresses and tokens.
+        """
+        if count_objects(self.client()) > MANY_OBJECTS:
+            self._stop_daemons()
+            shutil.rmtree(self.folder / "etcd")
+            self._start_daemons()
+        else:
+            reset_cluster(self.client())
+
     def logs(self, lines: int = 40) -> str:
         """The last lines of both logs."""
         return f"{self.etcd.tail(lines)}\n{self.apiserver.tail(lines)}"
@@ -137,7 +148,7 @@ class ControlPlane:
             "--bind-address=127.0.0.1",
             "--advertise-address=127.0.0.1",
             "--endpoint-reconciler-type=none",  # it would refuse to publish a loopback address
-            f"--etcd-servers=http://127.0.0.1:{self._etcd_port}",
+            f"--etcd-servers={self._etcd_url}",
             f"--cert-dir={certificates}",
             # The server makes its own certificate and key first; the key is as good for service account tokens.
             f"--service-account-signing-key-file={certificates}/apiserver.key",
@@ -184,15 +195,26 @@ class ControlPlane:
         self._close_clients()
         self.apiserver.kill()
 
+    def _start_daemons(self) -> None:
+        self._start_etcd()
+        self.start_apiserver()
+        self._wait_for_namespaces()
+        apply_rbac(self.client())
+
+    def _stop_daemons(self) -> None:
+        self._close_clients()
+        for daemon in reversed(self._daemons):
+            daemon.kill()  # nothing of it is kept, so an orderly end is time lost
+        self._daemons.clear()
+
     def _start_etcd(self) -> None:
         for attempt in range(PORT_ATTEMPTS):
-            self._etcd_port, peer_port = free_ports(2)
-            peer_url, client_url = f"http://127.0.0.1:{peer_port}", f"http://127.0.0.1:{self._etcd_port}"
+            self._etcd_url, peer_url = (f"http://127.0.0.1:{port}" for port in free_ports(2))
             command: list[str | Path] = [
                 binaries_folder() / "etcd",
                 f"--data-dir={self.folder}/etcd",
-                f"--listen-client-urls={client_url}",
-                f"--advertise-client-urls={client_url}",
+                f"--listen-client-urls={self._etcd_url}",
+                f"--advertise-client-urls={self._etcd_url}",
                 f"--listen-peer-urls={peer_url}",
                 f"--initial-advertise-peer-urls={peer_url}",
                 f"--initial-cluster=default={peer_url}",
@@ -202,7 +224,7 @@ class ControlPlane:
             ]
             self.etcd = self._run("etcd", command)
             try:
-                with ApiClient(client_url) as etcd:
+                with ApiClient(self._etcd_url) as etcd:
                     self.start_seconds["etcd"] = self.etcd.wait_ready(partial(_healthy, etcd), seconds=READY_SECONDS)
             except DaemonError:
                 self.etcd.kill()
