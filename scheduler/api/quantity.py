@@ -50,6 +50,7 @@ def _nano(text: str) -> int:
         exponent += max(-_MAX_EXPONENT, min(_MAX_EXPONENT, int(suffix[1:])))
     else:
         raise QuantityError(f"{text!r} is not a quantity: the suffix {suffix!r} is unknown; use one of n u m k M G T P E, Ki to Ei, or an exponent")
+    nano: int
     if exponent >= -9:
         nano = unscaled * 10 ** (exponent + 9)
     else:

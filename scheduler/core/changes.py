@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scheduler.api.objects import Node, Pod, ResourceList
@@ -68,7 +68,7 @@ def _pod_actions(old: PodInfo, new: PodInfo) -> Iterator[ActionType]:
         yield ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM
 
 
-def _asks_for_less(old: dict[str, int], new: dict[str, int]) -> bool:
+def _asks_for_less(old: Mapping[str, int], new: Mapping[str, int]) -> bool:
     return any(name not in new or amount > new[name] for name, amount in old.items())
 
 

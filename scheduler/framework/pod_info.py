@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from scheduler.api.objects import Container, Pod, key_of
-from scheduler.api.pod_requests import Requests, non_zero_requests, pod_requests
+from scheduler.api.pod_requests import PodAmounts, Requests, pod_amounts
 from scheduler.api.ports import HostPort, host_ports
 
 
@@ -29,24 +29,33 @@ class PodInfo:
         return self.pod.spec.priority or 0
 
     @cached_property
+    def amounts(self) -> PodAmounts:
+        """What the pod asks for, counted in each of the ways below.
+
+        Raises:
+            QuantityError: a quantity of the pod cannot be read; the message begins with its field. So do the four below.
+        """
+        return pod_amounts(self.pod)
+
+    @property
     def requests(self) -> Requests:
         """What NodeResourcesFit filters by: pod-level requests honoured, status not (kube-scheduler 1.37: Fit PreFilter)."""
-        return pod_requests(self.pod, use_status=False, pod_level=True)
+        return self.amounts.requests
 
-    @cached_property
+    @property
     def score_requests(self) -> Requests:
         """What NodeResourcesFit scores by: container requests with the defaults for missing cpu and memory."""
-        return pod_requests(self.pod, use_status=False, pod_level=False, non_missing=True)
+        return self.amounts.score_requests
 
-    @cached_property
+    @property
     def accounted_requests(self) -> Requests:
         """What the pod takes from its node, in-place resizes included (kube-scheduler 1.37: NodeInfo.Requested)."""
-        return pod_requests(self.pod, use_status=True, pod_level=True)
+        return self.amounts.accounted_requests
 
-    @cached_property
+    @property
     def accounted_non_zero(self) -> Requests:
         """As ``accounted_requests`` for cpu and memory, with the defaults (kube-scheduler 1.37: NodeInfo.NonZeroRequested)."""
-        return non_zero_requests(self.pod)
+        return self.amounts.accounted_non_zero
 
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:

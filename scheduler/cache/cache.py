@@ -1,0 +1,220 @@
+"""Cache: every pod that sits on a node or is assumed to, and the nodes, kept as the API last showed them.
+
+::
+
+    absent --assume--> assumed --apply_pod--> confirmed --remove_pod--> absent
+    absent --apply_pod--> confirmed         (bound by someone else, or known from the first list)
+    assumed --forget or remove_pod--> absent
+
+An assumed pod stays until it is confirmed, forgotten or removed: there is no expiry (kube-scheduler 1.37: backend/cache).
+A pod on a node that is not known is kept, and charged to the node when it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from scheduler.api.objects import DeviceClass, Namespace, Node
+from scheduler.api.quantity import QuantityError
+from scheduler.cache.anti_affinity import AntiAffinityIndex, terms_of
+from scheduler.cache.device_classes import DeviceClassIndex
+from scheduler.cache.node_table import JOURNAL_CAPACITY, NodeTable
+from scheduler.cache.validation import check
+from scheduler.framework.pod_info import PodInfo
+
+
+class CachedPod(NamedTuple):
+    """A pod and the node that it takes room on. ``assumed``: by our own decision, which the API has not shown yet."""
+
+    pod: PodInfo
+    node_name: str
+    assumed: bool
+
+
+class Cache:
+    """Pods by UID, nodes by name, and the table that decisions are made on.
+
+    Args:
+        seed: of the keys by which equal nodes are decided between.
+        journal_capacity: see NodeTable.
+    """
+
+    def __init__(self, seed: int, journal_capacity: int = JOURNAL_CAPACITY) -> None:
+        self.table = NodeTable(seed, journal_capacity)
+        self.assumed_count = 0
+        self._pods: dict[str, CachedPod] = {}
+        self._by_node: dict[str, dict[str, CachedPod]] = {}
+        self._anti_affinity = AntiAffinityIndex()
+        self._namespaces: dict[str, dict[str, str]] = {}
+        self._device_classes = DeviceClassIndex()
+
+    # Nodes
+
+    def apply_node(self, node: Node) -> Node | None:
+        """A node as the watch shows it; the previous object, or None for a new one.
+
+        A previous object with another UID is a node that is gone: its row starts anew, with the pods known by that name.
+
+        Raises:
+            ValueError: the node cannot be read; the text names it and the field, and nothing was changed.
+        """
+        return self.table.apply_node(node, self._pods_of(node.metadata.name))
+
+    def remove_node(self, name: str) -> Node | None:
+        """The node is gone; its pods stay known until they are removed themselves. None if there was no such node."""
+        return self.table.remove_node(name, self._pods_of(name))
+
+    # Pods
+
+    def assume(self, pod: PodInfo, node_name: str) -> None:
+        """Count the pod on the node before the API shows it there.
+
+        Raises:
+            ValueError: the pod is known already, or cannot be read; nothing was changed.
+        """
+        _check_readable(pod)
+        if pod.uid in self._pods:
+            raise ValueError(f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
+        self._add(CachedPod(pod, node_name, assumed=True))
+
+    def forget(self, uid: str) -> CachedPod | None:
+        """Take back an assumed pod; None if it is not known.
+
+        Raises:
+            ValueError: the pod was confirmed, so it is not ours to take back.
+        """
+        known = self._pods.get(uid)
+        if known is None:
+            return None
+        if not known.assumed:
+            raise ValueError(f"pod {uid}({known.pod.key}) is not assumed, so it cannot be removed or forgotten")
+        self._remove(known)
+        return known
+
+    def apply_pod(self, pod: PodInfo) -> CachedPod | None:
+        """A pod with a node, as the watch shows it: a new one, the confirmation of an assumed one, or an update.
+
+        The API's node counts, whatever was assumed. Returns what was known of the pod before.
+
+        Raises:
+            ValueError: the pod has no UID or no node, or cannot be read; nothing was changed.
+        """
+        _check_readable(pod)
+        node_name = pod.pod.spec.node_name
+        if not node_name:
+            raise ValueError(f"pod {pod.key}: spec.nodeName is empty, so it takes room on no node")
+        known = self._pods.get(pod.uid)
+        now = CachedPod(pod, node_name, assumed=False)
+        if known is None:
+            self._add(now)
+        elif known.node_name == node_name:
+            self._replace(known, now)
+        else:
+            self._remove(known)
+            self._add(now)
+        return known
+
+    def remove_pod(self, uid: str) -> CachedPod | None:
+        """The pod is gone, assumed or not. Returns what was known of it."""
+        known = self._pods.get(uid)
+        if known is not None:
+            self._remove(known)
+        return known
+
+    def pod(self, uid: str) -> CachedPod | None:
+        return self._pods.get(uid)
+
+    @property
+    def pod_count(self) -> int:
+        """Number of known pods, assumed ones among them."""
+        return len(self._pods)
+
+    def pods_on(self, node_name: str) -> list[CachedPod]:
+        """Pods on the node, known or not, in the order they came."""
+        return list(self._by_node.get(node_name, {}).values())
+
+    def _pods_of(self, node_name: str) -> list[PodInfo]:
+        return [cached.pod for cached in self._by_node.get(node_name, {}).values()]
+
+    def _add(self, new: CachedPod) -> None:
+        uid = new.pod.uid
+        self._pods[uid] = new
+        self.assumed_count += new.assumed
+        self._by_node.setdefault(new.node_name, {})[uid] = new
+        if terms_of(new.pod):
+            self._anti_affinity.add(new.pod)
+        row = self.table.row_of(new.node_name)
+        if row is not None:
+            self.table.add_pod(row, new.pod)
+
+    def _remove(self, known: CachedPod) -> None:
+        uid = known.pod.uid
+        del self._pods[uid]
+        self.assumed_count -= known.assumed
+        on_node = self._by_node[known.node_name]
+        del on_node[uid]
+        if not on_node:
+            del self._by_node[known.node_name]
+        if terms_of(known.pod):
+            self._anti_affinity.remove(known.pod)
+        row = self.table.row_of(known.node_name)
+        if row is not None:
+            self.table.remove_pod(row, known.pod)
+
+    def _replace(self, known: CachedPod, now: CachedPod) -> None:
+        uid = now.pod.uid
+        self._pods[uid] = now
+        self.assumed_count += now.assumed - known.assumed
+        self._by_node[now.node_name][uid] = now
+        if terms_of(known.pod) != terms_of(now.pod):
+            self._anti_affinity.remove(known.pod)
+            self._anti_affinity.add(now.pod)
+        row = self.table.row_of(now.node_name)
+        if row is not None:
+            self.table.replace_pod(row, known.pod, now.pod)
+
+    # What rules beyond a node look at
+
+    def apply_namespace(self, namespace: Namespace) -> None:
+        self._namespaces[namespace.metadata.name] = namespace.metadata.labels or {}
+
+    def remove_namespace(self, name: str) -> None:
+        self._namespaces.pop(name, None)
+
+    def namespace_labels(self, name: str) -> Mapping[str, str] | None:
+        """Labels of a namespace; None when it is not known."""
+        return self._namespaces.get(name)
+
+    def anti_affinity_reaching(self, namespace: str) -> CachedPod | None:
+        """A known pod with a required anti-affinity term that may be about pods of the namespace; None if there is none."""
+        uid = self._anti_affinity.reaching(namespace, self._namespaces.get(namespace))
+        return None if uid is None else self._pods[uid]
+
+    def apply_device_class(self, device_class: DeviceClass) -> None:
+        self._device_classes.apply(device_class)
+
+    def remove_device_class(self, name: str) -> None:
+        self._device_classes.remove(name)
+
+    def device_class_for(self, resource_name: str) -> str | None:
+        """The name of the DeviceClass that serves an extended resource; None if there is none."""
+        return self._device_classes.serving(resource_name)
+
+    def validate(self) -> None:
+        """Work everything out again from the nodes and pods.
+
+        Raises:
+            AssertionError: what the table or an index holds is something else; the text says what.
+        """
+        assert self.assumed_count == sum(cached.assumed for cached in self._pods.values()), "number of assumed pods"
+        check(self.table, self._pods, self._by_node, self._anti_affinity)
+
+
+def _check_readable(pod: PodInfo) -> None:
+    if not pod.uid:
+        raise ValueError(f"pod {pod.key}: metadata.uid is empty, and pods are kept by it")
+    try:
+        _ = pod.amounts
+    except QuantityError as error:
+        raise ValueError(f"pod {pod.key}: {error}") from error

@@ -1,0 +1,280 @@
+"""NodeTable: nodes as rows, what plugins read of them as columns, and a journal of what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy as np
+
+from scheduler.api.objects import Node, Taint
+from scheduler.cache.columns import Column, InternedColumn
+from scheduler.cache.host_ports import HostPortIndex
+from scheduler.cache.images import ImageIndex
+from scheduler.cache.journal import Changes, Journal
+from scheduler.cache.labels import LabelColumn, LabelColumns
+from scheduler.cache.node_facts import (
+    NO_NODE,
+    Allocatable,
+    allocatable_of,
+    features_of,
+    images_of,
+    labels_of,
+    taints_of,
+    tie_key,
+)
+from scheduler.cache.pod_facts import PORTS, RESOURCES, presence_facets, update_facets
+from scheduler.cache.resources import NodeResources
+from scheduler.cache.views import column_view_of, row_view_of
+from scheduler.framework.facet import ALL_FACETS, Facet
+from scheduler.framework.ops import BoolArray, IntArray
+from scheduler.framework.plugin import Plugin
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.view import NodeView
+
+__all__ = ["Changes", "NodeTable"]
+
+JOURNAL_CAPACITY = 32_768
+LABEL_KEYS = 256
+_INTERNED = int(Facet.LABELS | Facet.TAINTS)
+_FIRST_CAPACITY = 64
+
+
+class NodeTable:
+    """Rows of nodes. A row stays with its node for the node's life and is then given to another, all facets changed.
+
+    Written by the Cache alone, which keeps the pods; read by evaluations, and through views by plugins. Rows without a
+    node hold zeros. Arrays that the table or a view hands out show its memory: read-only, and good until its next change.
+
+    Args:
+        seed: of the nodes' tie keys; at most 127 bits.
+        journal_capacity: number of changes after which a reader who looked away has to read everything again.
+        label_keys: number of label columns that outlive the next change of the table.
+    """
+
+    def __init__(self, seed: int, journal_capacity: int = JOURNAL_CAPACITY, label_keys: int = LABEL_KEYS) -> None:
+        self.size = 0
+        """Rows 0 to size-1 have been used; columns have the shape (size,)."""
+        self.node_count = 0
+        self.epoch = 0
+        """Changes when ids of labels or taints were given anew: what was worked out by id is worth nothing then."""
+        self.seed = seed
+        self.capacity = _FIRST_CAPACITY
+        """Length of the arrays behind the columns."""
+        self.rows: dict[str, int] = {}
+        """Row by name of every node."""
+        self.free_rows: list[int] = []
+        # What views read.
+        self.resources = NodeResources(_FIRST_CAPACITY)
+        self.unschedulable = Column(np.bool_, _FIRST_CAPACITY)
+        self.taints: InternedColumn[tuple[Taint, ...]] = InternedColumn((), _FIRST_CAPACITY)
+        self.labels = LabelColumns(label_keys)
+        self.host_ports = HostPortIndex()
+        self.images = ImageIndex()
+
+        self._live = Column(np.bool_, _FIRST_CAPACITY)
+        self._tie_keys = Column(np.int64, _FIRST_CAPACITY)
+        self._nodes: list[Node] = []
+        self._journal = Journal(journal_capacity)
+
+    # Reading
+
+    def row_of(self, name: str) -> int | None:
+        return self.rows.get(name)
+
+    def node(self, row: int) -> Node:
+        """The node of a live row.
+
+        Raises:
+            LookupError: the row holds no node.
+        """
+        if not 0 <= row < self.size or not self._live.cells[row]:
+            raise LookupError(f"row {row} holds no node")
+        return self._nodes[row]
+
+    def name_of(self, row: int) -> str:
+        """The name of a live row's node; raises as ``node`` does."""
+        return self.node(row).metadata.name
+
+    @property
+    def live(self) -> BoolArray:
+        """Which rows hold a node now, shape (size,)."""
+        live: BoolArray = self._live.values[: self.size]
+        return live
+
+    @property
+    def tie_keys(self) -> IntArray:
+        """A number of 31 bits for each row's node by which equal totals are decided, shape (size,)."""
+        keys: IntArray = self._tie_keys.values[: self.size]
+        return keys
+
+    @property
+    def position(self) -> int:
+        """Number of changes so far that a plugin could see."""
+        return self._journal.position
+
+    def changes_since(self, position: int) -> Changes | None:
+        """Rows that changed after ``position``; None when it has left the journal, and every row has to be read again."""
+        return self._journal.changes_since(position, self.size)
+
+    def columns(self, plugin: type[Plugin] | Plugin, rows: IntArray | None = None) -> NodeView:
+        """What the plugin declared, of these rows or of all, as arrays."""
+        return column_view_of(plugin if isinstance(plugin, type) else type(plugin))(self, rows)
+
+    def row(self, plugin: type[Plugin] | Plugin, row: int) -> NodeView:
+        """What the plugin declared, of one row, as Python ints and bools."""
+        return row_view_of(plugin if isinstance(plugin, type) else type(plugin))(self, row)
+
+    def label_column(self, key: str) -> LabelColumn:
+        column = self.labels.column(key, self.capacity, self._labels_by_row)
+        column.used = self._journal.position
+        return column
+
+    def _labels_by_row(self) -> Iterator[tuple[int, Mapping[str, str]]]:
+        return ((row, labels_of(node)) for row, node in enumerate(self._nodes))
+
+    def image_column(self, name: str) -> IntArray:
+        """Sizes by row, at least as many as there are rows."""
+        return self.images.column(name, self.capacity)
+
+    # Writing
+
+    def apply_node(self, node: Node, pods: Iterable[PodInfo]) -> Node | None:
+        """Add a node or take its new state; the previous object, None for a new one.
+
+        A node of the same name with another UID takes the row over, all facets changed. ``pods`` are those known to be on
+        the node; a new row is charged with them.
+
+        Raises:
+            ValueError: the node has no name, or one of its figures cannot be read; nothing was changed.
+        """
+        name = node.metadata.name
+        if not name:
+            raise ValueError("a node without metadata.name cannot be kept")
+        row = self.rows.get(name)
+        old = NO_NODE if row is None else self._nodes[row]
+        # Read before anything is written: it can fail.
+        amounts = None if old.status.allocatable == node.status.allocatable else allocatable_of(node)
+        images = None if old.status.images == node.status.images else images_of(node)
+        if row is not None:
+            changed = self._write(row, old, node, amounts, images)
+            changed = changed if old.metadata.uid == node.metadata.uid else ALL_FACETS
+            if changed:
+                self._record(row, int(changed))
+            return old
+        row = self._take_row(name)
+        self._write(row, old, node, amounts, images)
+        for pod in pods:
+            self._charge(row, pod)
+        self._record(row, int(ALL_FACETS))
+        return None
+
+    def remove_node(self, name: str, pods: Iterable[PodInfo]) -> Node | None:
+        """Give up a node's row; ``pods`` are those that it is charged with. Returns the node, None if there was none."""
+        row = self.rows.get(name)
+        if row is None:
+            return None
+        old = self._nodes[row]
+        for pod in pods:
+            self._release(row, pod)
+        self._write(row, old, NO_NODE, Allocatable((), 0), {})
+        self._give_back(row, name)
+        self._record(row, int(ALL_FACETS))
+        return old
+
+    def add_pod(self, row: int, pod: PodInfo) -> None:
+        self._charge(row, pod)
+        self._record(row, presence_facets(pod))
+
+    def remove_pod(self, row: int, pod: PodInfo) -> None:
+        """Undo ``add_pod`` of the same PodInfo."""
+        self._release(row, pod)
+        self._record(row, presence_facets(pod))
+
+    def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
+        """The state of a pod on the row's node changed from one to the other. Without a visible change nothing is recorded."""
+        changed = update_facets(old, new)
+        if changed & RESOURCES:
+            self.resources.release(row, old.amounts)
+            self.resources.charge(row, new.amounts)
+        if changed & PORTS:
+            self.host_ports.remove(row, old.host_ports)
+            self.host_ports.add(row, new.host_ports)
+        if changed:
+            self._record(row, changed)
+
+    def _charge(self, row: int, pod: PodInfo) -> None:
+        self.resources.charge(row, pod.amounts)
+        self.host_ports.add(row, pod.host_ports)
+
+    def _release(self, row: int, pod: PodInfo) -> None:
+        self.resources.release(row, pod.amounts)
+        self.host_ports.remove(row, pod.host_ports)
+
+    def _write(
+        self, row: int, old: Node, new: Node, amounts: Allocatable | None, images: Mapping[str, int] | None
+    ) -> Facet:
+        """Take the row from one state of its node to another; what a plugin could see of it.
+
+        ``amounts`` and ``images`` are those of ``new``, None when they are as before.
+        """
+        changed = Facet.NONE
+        if amounts is not None and self.resources.set_allocatable(row, allocatable_of(old), amounts):
+            changed |= Facet.RESOURCES
+        if images is not None and self.images.update(row, images_of(old), images):
+            changed |= Facet.IMAGES
+        if labels_of(old) != labels_of(new):
+            self.labels.update(row, labels_of(new))
+            changed |= Facet.LABELS
+        if taints_of(old) != taints_of(new):
+            self.taints.set(row, taints_of(new))
+            changed |= Facet.TAINTS
+        if old.spec.unschedulable != new.spec.unschedulable:
+            self.unschedulable.cells[row] = new.spec.unschedulable
+            changed |= Facet.UNSCHEDULABLE
+        if features_of(old) != features_of(new):
+            changed |= Facet.FEATURES
+        self._nodes[row] = new
+        return changed
+
+    def _take_row(self, name: str) -> int:
+        if self.free_rows:
+            row = self.free_rows.pop()
+        else:
+            row = self.size
+            if row == self.capacity:
+                self._grow(2 * self.capacity)
+            self.size += 1
+            self._nodes.append(NO_NODE)
+        self.rows[name] = row
+        self._live.cells[row] = True
+        self._tie_keys.cells[row] = tie_key(self.seed, name)
+        self.node_count += 1
+        return row
+
+    def _give_back(self, row: int, name: str) -> None:
+        del self.rows[name]
+        self._live.cells[row] = False
+        self._tie_keys.cells[row] = 0
+        self.free_rows.append(row)
+        self.node_count -= 1
+
+    def _grow(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.resources.grow(capacity)
+        self.labels.grow(capacity)
+        for column in (self.unschedulable, self.taints.column, self._live, self._tie_keys):
+            column.grow(capacity)
+
+    def _record(self, row: int, facets: int) -> None:
+        self._journal.record(row, facets)
+        if facets & _INTERNED or self.labels.is_crowded:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Give ids anew where that is due. Here, after a change: while plugins read, ids have to stay."""
+        moved = self.labels.tidy()
+        if self.taints.is_wasteful:
+            self.taints.compact()
+            moved = True
+        if moved:
+            self.epoch += 1

@@ -1,0 +1,233 @@
+"""What a plugin sees of the table: columns of many rows or scalars of one, and nothing that it did not declare.
+
+For each plugin a class of either kind is made once. An accessor that the plugin did not declare is replaced in it by one
+that raises, so the check costs the allowed ones nothing.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scheduler.api.objects import Taint
+from scheduler.cache.labels import LabelColumn, RowLabelIds
+from scheduler.framework.facet import Facet, Input, UndeclaredReadError
+from scheduler.framework.ops import BoolArray, IdArray, IntArray
+from scheduler.framework.plugin import Plugin
+
+if TYPE_CHECKING:
+    from scheduler.cache.columns import Column
+    from scheduler.cache.node_table import NodeTable
+
+NEEDS: dict[str, Facet | Input] = {
+    "is_named": Facet.NAME,
+    "allocatable": Facet.RESOURCES,
+    "requested": Facet.RESOURCES,
+    "non_zero_requested": Facet.RESOURCES,
+    "pod_count": Facet.RESOURCES,
+    "allowed_pods": Facet.RESOURCES,
+    "unschedulable": Facet.UNSCHEDULABLE,
+    "taints": Facet.TAINTS,
+    "taint_sets": Facet.TAINTS,
+    "label": Facet.LABELS,
+    "label_ids": Facet.LABELS,
+    "port_conflicts": Facet.PORTS,
+    "image_size": Facet.IMAGES,
+    "image_holders": Input.IMAGE_HOLDERS,
+    "image_version": Input.IMAGE_HOLDERS,
+    "total_nodes": Input.NODE_COUNT,
+}
+"""What a plugin has to declare to use an accessor."""
+
+
+class _View:
+    """What does not depend on the rows."""
+
+    __slots__ = ("_table",)
+    _table: NodeTable
+
+    @property
+    def taint_sets(self) -> list[tuple[Taint, ...]]:
+        return self._table.taints.items
+
+    def image_holders(self, name: str) -> int:
+        return self._table.images.holders(name)
+
+    def image_version(self, name: str) -> int:
+        return self._table.images.version(name)
+
+    @property
+    def total_nodes(self) -> int:
+        return self._table.node_count
+
+
+class ColumnView(_View):
+    """Some rows, or all, as arrays. They show the table's memory: they are read-only, and good until its next change."""
+
+    __slots__ = ("_count", "_index", "_size")
+    is_row = False
+
+    def __init__(self, table: NodeTable, rows: IntArray | None) -> None:
+        self._table = table
+        self._size = table.size
+        self._index: slice | IntArray = slice(0, self._size) if rows is None else rows
+        self._count = self._size if rows is None else len(rows)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _taken(self, column: Column | None) -> Any:
+        return np.zeros(self._count, np.int64) if column is None else column.values[self._index]
+
+    def is_named(self, name: str) -> BoolArray:
+        found = np.zeros(self._size, np.bool_)
+        row = self._table.row_of(name)
+        if row is not None:
+            found[row] = True
+        named: BoolArray = found[self._index]
+        return named
+
+    def allocatable(self, resource: str) -> IntArray:
+        amounts: IntArray = self._taken(self._table.resources.allocatable.get(resource))
+        return amounts
+
+    def requested(self, resource: str) -> IntArray:
+        amounts: IntArray = self._taken(self._table.resources.requested.get(resource))
+        return amounts
+
+    def non_zero_requested(self, resource: str) -> IntArray:
+        amounts: IntArray = self._taken(self._table.resources.non_zero[resource])
+        return amounts
+
+    @property
+    def pod_count(self) -> IntArray:
+        counts: IntArray = self._taken(self._table.resources.pod_count)
+        return counts
+
+    @property
+    def allowed_pods(self) -> IntArray:
+        counts: IntArray = self._taken(self._table.resources.allowed_pods)
+        return counts
+
+    @property
+    def unschedulable(self) -> BoolArray:
+        unschedulable: BoolArray = self._taken(self._table.unschedulable)
+        return unschedulable
+
+    @property
+    def taints(self) -> IdArray:
+        ids: IdArray = self._taken(self._table.taints.column)
+        return ids
+
+    def label(self, key: str) -> IdArray:
+        ids: IdArray = self._taken(self._table.label_column(key).column)
+        return ids
+
+    def label_ids(self, key: str) -> LabelColumn:
+        return self._table.label_column(key)
+
+    def port_conflicts(self, host_ip: str, protocol: str, port: int) -> BoolArray:
+        conflicts = np.zeros(self._size, np.bool_)
+        for users in self._table.host_ports.conflicts(host_ip, protocol, port):
+            conflicts[np.fromiter(users, np.int64, len(users))] = True
+        conflicting: BoolArray = conflicts[self._index]
+        return conflicting
+
+    def image_size(self, name: str) -> IntArray:
+        sizes: IntArray = self._table.image_column(name)[self._index]
+        return sizes
+
+
+class RowView(_View):
+    """One row as Python ints and bools."""
+
+    __slots__ = ("_row",)
+    is_row = True
+
+    def __init__(self, table: NodeTable, row: int) -> None:
+        self._table = table
+        self._row = row
+
+    def __len__(self) -> int:
+        return 1
+
+    def is_named(self, name: str) -> bool:
+        return self._table.row_of(name) == self._row
+
+    def allocatable(self, resource: str) -> int:
+        column = self._table.resources.allocatable.get(resource)
+        return 0 if column is None else column.cells[self._row]
+
+    def requested(self, resource: str) -> int:
+        column = self._table.resources.requested.get(resource)
+        return 0 if column is None else column.cells[self._row]
+
+    def non_zero_requested(self, resource: str) -> int:
+        amount: int = self._table.resources.non_zero[resource].cells[self._row]
+        return amount
+
+    @property
+    def pod_count(self) -> int:
+        count: int = self._table.resources.pod_count.cells[self._row]
+        return count
+
+    @property
+    def allowed_pods(self) -> int:
+        count: int = self._table.resources.allowed_pods.cells[self._row]
+        return count
+
+    @property
+    def unschedulable(self) -> bool:
+        unschedulable: bool = self._table.unschedulable.cells[self._row]
+        return unschedulable
+
+    @property
+    def taints(self) -> int:
+        number: int = self._table.taints.column.cells[self._row]
+        return number
+
+    def label(self, key: str) -> int:
+        number: int = self._table.label_column(key).column.cells[self._row]
+        return number
+
+    def label_ids(self, key: str) -> RowLabelIds:
+        return self._table.label_column(key).for_row
+
+    def port_conflicts(self, host_ip: str, protocol: str, port: int) -> bool:
+        return any(self._row in users for users in self._table.host_ports.conflicts(host_ip, protocol, port))
+
+    def image_size(self, name: str) -> int:
+        return self._table.images.size(name, self._row)
+
+
+@cache
+def column_view_of(plugin: type[Plugin]) -> type[ColumnView]:
+    """The column view of what this plugin declared."""
+    return type(f"{plugin.__name__}ColumnView", (ColumnView,), {"__slots__": (), **_refusals(plugin, ColumnView)})
+
+
+@cache
+def row_view_of(plugin: type[Plugin]) -> type[RowView]:
+    """The row view of what this plugin declared."""
+    return type(f"{plugin.__name__}RowView", (RowView,), {"__slots__": (), **_refusals(plugin, RowView)})
+
+
+def _refusals(plugin: type[Plugin], view: type[_View]) -> dict[str, Any]:
+    undeclared = (accessor for accessor, need in NEEDS.items() if not _declares(plugin, need))
+    return {accessor: _refusal(plugin.name, accessor, view) for accessor in undeclared}
+
+
+def _declares(plugin: type[Plugin], need: Facet | Input) -> bool:
+    return need in plugin.inputs if isinstance(need, Input) else need in plugin.facets
+
+
+def _refusal(plugin: str, accessor: str, view: type[_View]) -> Any:
+    need = NEEDS[accessor]
+    what = f"{accessor} ({type(need).__name__}.{need.name})"
+
+    def refuse(_view: object, *_arguments: object) -> Any:
+        raise UndeclaredReadError(plugin, what)
+
+    return property(refuse) if isinstance(getattr(view, accessor), property) else refuse
