@@ -109,7 +109,7 @@ def _open(raw: dict[str, Any]) -> _Session:
         raise LineError("objects: the first line has to bring a cluster, and so has the line after an unreadable one")
     changes = [to_apply(entry) for entry in _list(raw, "objects")]
     configuration = from_object(raw.get("config"), any_scheduler_name=True)
-    session = _Session(Cache(seed=SEED), tuple(configuration.profiles))
+    session = _Session(Cache(seed=SEED), configuration.profiles)
     _carry_out(session.cache, changes)
     return session
 

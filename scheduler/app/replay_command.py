@@ -22,7 +22,7 @@ def build(header: Header) -> Scheduler:
         ConfigurationError: the recorded configuration is not accepted.
     """
     configuration = from_object(header.configuration, any_scheduler_name=True)
-    profiles = {profile.scheduler_name: profile for profile in configuration.profiles}
+    profiles = {one.scheduler_name: one for one in configuration.profiles}
     return Scheduler(profiles, seed=header.seed, backoff=configuration.backoff)
 
 

@@ -1,0 +1,161 @@
+"""``reprise run``: the scheduler as a process, with its signals, health pages and metrics."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import secrets
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import structlog
+import uvloop
+
+from scheduler.app.runtime import Runtime
+from scheduler.config.configuration import Configuration, ConfigurationError, load
+from scheduler.kube.client import ApiClient
+from scheduler.kube.credentials import CredentialsError, load_credentials
+from scheduler.serving.health import ping
+from scheduler.serving.server import Pages, Server, ServingError
+from scheduler.telemetry import logs
+from scheduler.telemetry.metrics import CONTENT_TYPE, CountersCollector, SchedulerCollector, registry, render
+
+log = structlog.get_logger(__name__)
+
+EXIT_FAILURE = 1
+EXIT_BAD_INPUT = 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit code 0 after SIGTERM or SIGINT, 2 for input that cannot be used (nothing was started), 1 for a failure."""
+    try:
+        configuration = load(options.config, replace_kube_scheduler=options.replace_kube_scheduler)
+    except ConfigurationError as error:
+        for line in error.errors:
+            print(line, file=sys.stderr)
+        return EXIT_BAD_INPUT
+    logging = configuration.reprise.logging
+    logs.configure(form=logging.format, level=logging.level)
+    for warning in configuration.warnings:
+        log.warning("configuration", detail=warning)
+    try:
+        credentials = load_credentials(
+            options.kubeconfig or _kubeconfig_of(configuration), monotonic=time.monotonic
+        )
+    except CredentialsError as error:
+        print(f"reprise run: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    seed = secrets.randbits(31) if options.seed is None else options.seed
+    log.info(
+        "starting",
+        version=version("reprise-scheduler"),
+        profiles=[one.scheduler_name for one in configuration.profiles],
+        credentials=credentials.source,
+        seed=seed,
+    )
+    try:
+        with _story(options.story) as write_story, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            client = ApiClient(credentials, version=version("reprise-scheduler"))
+            return runner.run(_serve(configuration, client, seed, write_story))
+    except ServingError as error:
+        print(f"reprise run: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"reprise run: {error}", file=sys.stderr)
+    except ExceptionGroup as error:
+        log.error("a part of the scheduler failed; the process ends", exc_info=error)
+    return EXIT_FAILURE
+
+
+def _kubeconfig_of(configuration: Configuration) -> Path | None:
+    path = configuration.kube.client_connection.kubeconfig
+    return Path(path) if path else None
+
+
+@contextlib.contextmanager
+def _story(path: Path | None) -> Iterator[Callable[[bytes], object] | None]:
+    if path is None:
+        yield None
+        return
+    with path.open("wb") as file:
+        yield file.write
+
+
+async def _serve(
+    configuration: Configuration, client: ApiClient, seed: int, write_story: Callable[[bytes], object] | None
+) -> int:
+    stop = asyncio.Event()
+    _stop_on_signals(stop)
+    async with client:
+        runtime = Runtime(
+            configuration, client, hostname=socket.gethostname(), seed=seed, write_story=write_story
+        )
+        server = Server(_pages(configuration, runtime))
+        serving = configuration.reprise.serving
+        port = await server.start(serving.bind_address, serving.port)
+        log.info("serving", address=serving.bind_address, port=port)
+        try:
+            await runtime.run(stop)
+        finally:
+            await server.stop()
+    return 0
+
+
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    """The first signal asks for an orderly end, a second one does not wait for it."""
+
+    def handle(name: str) -> None:
+        if stop.is_set():
+            log.warning("second signal: not waiting", signal=name)
+            raise SystemExit(EXIT_FAILURE)
+        log.info("stopping", signal=name)
+        stop.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, handle, number.name)
+
+
+def _pages(configuration: Configuration, runtime: Runtime) -> Pages:
+    collectors = registry(
+        SchedulerCollector(runtime.state),
+        CountersCollector(
+            [
+                ("scheduler_watch_events", "Objects that a watch delivered.", ["resource"], _watched(runtime, "events")),
+                ("scheduler_relists", "Complete lists after the first one.", ["resource"], _watched(runtime, "relists")),
+                (
+                    "scheduler_undecodable_objects",
+                    "Objects that could not be decoded and were left out.",
+                    ["resource"],
+                    _watched(runtime, "undecodable"),
+                ),
+                (
+                    "scheduler_events_dropped",
+                    "Events that were not recorded because too many waited.",
+                    [],
+                    lambda: {(): float(runtime.dispatcher.events.counters.dropped)},
+                ),
+            ]
+        ),
+    )
+    return Pages(
+        live={"ping": ping},
+        ready={
+            "ping": ping,
+            "shutdown": lambda: not runtime.is_stopping,
+            "sched-handler-sync": lambda: runtime.is_synced,
+        },
+        metrics=lambda: (render(collectors), CONTENT_TYPE),
+        configuration=configuration.as_kube_document,
+    )
+
+
+def _watched(runtime: Runtime, field: str) -> Callable[[], dict[tuple[str, ...], float]]:
+    return lambda: {
+        (reflector.resource.name,): float(getattr(reflector.counters, field)) for reflector in runtime.reflectors
+    }

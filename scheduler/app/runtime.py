@@ -1,0 +1,174 @@
+"""Runtime: a scheduler connected to an API server, from start to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from scheduler.app.loop import Brain, Loop
+from scheduler.config.configuration import Configuration
+from scheduler.core.cycle import CycleResult
+from scheduler.core.scheduler import Scheduler
+from scheduler.core.state import BadObject, State
+from scheduler.core.story import Header, RecordingScheduler
+from scheduler.kube.access import AccessReviewError, missing_rights
+from scheduler.kube.dispatcher import Dispatcher, Unfinished
+from scheduler.kube.reflector import Reflector
+from scheduler.kube.resources import WATCHED
+from scheduler.kube.timing import Backoff, Timing
+from scheduler.kube.transport import Transport, TransportFailure
+
+log = structlog.get_logger(__name__)
+
+BINDS_IN_FLIGHT = 256
+"""Decisions run at most this far ahead of the API server's answers."""
+
+DRAIN_SECONDS = 10.0
+RIGHTS_RETRY_SECONDS = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a finished run left undone."""
+
+    unfinished: Unfinished
+
+
+class Runtime:
+    """Reflectors, loop and dispatcher around one scheduler.
+
+    Args:
+        seed: decides ties between equally good nodes.
+        write_story: receives each line of the story, when it is to be recorded.
+        on_cycle: told of every cycle, after it was logged.
+    """
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        transport: Transport,
+        *,
+        hostname: str,
+        seed: int,
+        write_story: Callable[[bytes], object] | None = None,
+        on_cycle: Callable[[CycleResult, float], None] | None = None,
+    ) -> None:
+        profiles = {one.scheduler_name: one for one in configuration.profiles}
+        core = Scheduler(profiles, seed=seed, backoff=configuration.backoff)
+        self.state: State = core.state
+        brain: Brain = core
+        if write_story is not None:
+            header = Header(seed=seed, configuration=configuration.as_kube_document())
+            brain = RecordingScheduler(core, header, write_story)
+        self._transport = transport
+        self._on_cycle = on_cycle
+        self._timing = Timing()
+        self.dispatcher = Dispatcher(transport, self._deliver, hostname=hostname)
+        self.loop = Loop(
+            brain,
+            dispatch=self.dispatcher.submit,
+            has_room=self._has_room,
+            wall=time.time,
+            clock=time.perf_counter,
+            on_cycle=self._cycle_done,
+            on_bad_object=_log_bad_object,
+        )
+        self.reflectors: list[Reflector[Any]] = [
+            Reflector(transport, resource, self._deliver) for resource in WATCHED
+        ]
+        self.is_synced = False
+        self.is_stopping = False
+
+    def _deliver(self, stimulus: Any) -> None:
+        self.loop.deliver(stimulus)
+
+    def _has_room(self) -> bool:
+        return len(self.state.bindings) < BINDS_IN_FLIGHT
+
+    def _cycle_done(self, result: CycleResult, seconds: float) -> None:
+        self.state.measurements.algorithm_seconds.observe(seconds)
+        log.info(
+            "scheduling cycle",
+            pod=result.pod,
+            uid=result.uid,
+            profile=result.profile,
+            attempt=result.attempt,
+            outcome=result.outcome,
+            node=result.node_name,
+            feasible=result.feasible,
+            plugins=result.plugins,
+            reason=result.message,
+            microseconds=round(seconds * 1e6),
+        )
+        if self._on_cycle is not None:
+            self._on_cycle(result, seconds)
+
+    async def run(self, stop: asyncio.Event) -> Outcome:
+        """Connect, schedule until ``stop`` is set, then finish what is under way.
+
+        Raises:
+            ExceptionGroup: a part of this process failed. It must end: what is in memory may be wrong.
+        """
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(self.loop.run()),
+                    group.create_task(self.dispatcher.run()),
+                    group.create_task(self._start(group)),
+                ]
+                await stopping
+                outcome = await self._stop()
+                for task in (*tasks, *self._watches):
+                    task.cancel()
+        finally:
+            stopping.cancel()
+            await self.dispatcher.close()
+        return outcome
+
+    _watches: tuple[asyncio.Task[None], ...] = ()
+
+    async def _start(self, group: asyncio.TaskGroup) -> None:
+        await self._wait_for_rights()
+        self._watches = tuple(group.create_task(reflector.run()) for reflector in self.reflectors)
+        for reflector in self.reflectors:
+            await reflector.synced.wait()
+        self.is_synced = True
+        log.info("caches are synced", **{reflector.resource.name: len(reflector) for reflector in self.reflectors})
+        self.loop.start_scheduling()
+
+    async def _wait_for_rights(self) -> None:
+        """Ask what we may do until it is everything: without it pods would be seen and not bound."""
+        backoff = Backoff(self._timing, initial_seconds=0.5, maximum_seconds=10.0)
+        reported: object = None
+        while True:
+            try:
+                missing = await missing_rights(self._transport)
+            except (TransportFailure, AccessReviewError) as error:
+                if reported != type(error):
+                    reported = type(error)
+                    log.warning("cannot ask the API server for our rights; will retry", error=str(error))
+                await asyncio.sleep(backoff.next_seconds())
+                continue
+            if not missing:
+                return
+            if reported != missing:
+                reported = missing
+                log.error("rights are missing; grant them to this identity, then scheduling starts", missing=missing)
+            await asyncio.sleep(RIGHTS_RETRY_SECONDS)
+
+    async def _stop(self) -> Outcome:
+        self.is_stopping = True
+        self.loop.stop_scheduling()
+        unfinished = await self.dispatcher.drain(DRAIN_SECONDS)
+        log.info("stopped", unfinished_binds=unfinished.binds, unfinished_events=unfinished.events)
+        return Outcome(unfinished=unfinished)
+
+
+def _log_bad_object(bad: BadObject) -> None:
+    log.warning("object cannot be understood and is left out", kind=bad.kind, object=bad.key, error=bad.error)
