@@ -69,8 +69,13 @@ class _Identified(msgspec.Struct):
     metadata: _Identity = _Identity()
 
 
+class _WithMetadata(msgspec.Struct):
+    metadata: ObjectMeta = ObjectMeta()
+
+
 _RAW_LINE = msgspec.json.Decoder(Line[msgspec.Raw])
 _RAW_PAGE = msgspec.json.Decoder(_RawPage)
+_WITH_METADATA = msgspec.json.Decoder(_WithMetadata)
 _IDENTIFIED = msgspec.json.Decoder(_Identified)
 _STATUS = msgspec.json.Decoder(Status)
 
@@ -118,6 +123,9 @@ class ObjectDecoder(Generic[ObjectT]):
             line = _RAW_LINE.decode(raw)
             if line.type == "ERROR":
                 return Line(line.type, _STATUS.decode(line.object))
+            if line.type == "BOOKMARK":
+                # An empty object of its kind, which need not be valid: a pod's has `"containers": null`.
+                return Line(line.type, Unreadable(_WITH_METADATA.decode(line.object).metadata, error))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as worse:
             raise MalformedStream(f"not a watch event: {worse}") from worse
         return Line(line.type, _unreadable(line.object, error))

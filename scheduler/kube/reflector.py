@@ -8,7 +8,8 @@ changes. kube-scheduler 1.37: informers; KEP-3157 (watch-list), KEP-956 (bookmar
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -31,12 +32,15 @@ PAGE_SIZE = 500
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 # How long a watch may last; each takes a random time in this range, so that reconnects spread (kube-scheduler 1.37: informers).
 WATCH_SECONDS = (300, 600)
-# The server sends a bookmark about each minute: a connection that is silent for longer is dead, whatever TCP says.
+# A silent connection may be dead, whatever TCP says. It may also be well: a server sends a bookmark each minute only if its
+# version of the resource has moved. So the watch is resumed on another stream, which is cheap, and nothing is made of it.
 SILENCE_SECONDS = 90.0
 # A server that does not know sendInitialEvents ignores it and never says that the initial events are over.
 INITIAL_SECONDS = 120.0
 # A watch that ends sooner and brought nothing is a failure, not a normal end, or it would be opened in a hot loop.
 SHORT_WATCH_SECONDS = 1.0
+# A list that expires sooner is not followed by another at once.
+SHORT_LIFE_SECONDS = 10.0
 ABSENT_SECONDS = 300.0
 LONGEST_RETRY_AFTER_SECONDS = 120.0
 
@@ -49,6 +53,7 @@ class ReflectorCounters:
     relists: int = 0  # of these, all after the first
     watches: int = 0
     failures: int = 0
+    silences: int = 0  # watches given up because nothing was heard
     throttled: int = 0
     expired: int = 0
     events: int = 0
@@ -125,7 +130,7 @@ class Reflector(Generic[ObjectT]):
     async def _follow(self) -> None:
         """Watch until the stream ends, beginning with the state of all objects when none is known."""
         began = self._timing.monotonic()
-        heard = self.counters.events + self.counters.bookmarks
+        heard = self._heard()
         lists = self.counters.lists
         is_initial = self.resource_version is None
         if is_initial:
@@ -134,18 +139,42 @@ class Reflector(Generic[ObjectT]):
         try:
             async with asyncio.timeout(self._silence_seconds) as silence:
                 async with self._transport.watch(self._watch_path()) as stream:
-                    await self._read(stream, silence, is_initial=is_initial, until=began + self._initial_seconds)
-        except TimeoutError as error:
-            self._watch_list = self._watch_list and not (is_initial and self.counters.lists == lists)
-            raise _Broken(f"the watch was silent for {self._silence_seconds:g} s") from error
+                    with self._holding():
+                        await self._read(stream, silence, is_initial=is_initial, until=began + self._initial_seconds)
+        except TimeoutError:
+            self.counters.silences += 1
+            if self.resource_version is not None:
+                await self._probe(self.resource_version)
+                return
         if is_initial and self.counters.lists == lists:
             self._watch_list = False
-            raise _Broken("the server did not complete the watch-list; listing in pages instead")
-        if (
-            heard == self.counters.events + self.counters.bookmarks
-            and self._timing.monotonic() - began < SHORT_WATCH_SECONDS
-        ):
+            raise _Broken("the server did not send all initial events; listing in pages instead")
+        if heard == self._heard() and self._timing.monotonic() - began < SHORT_WATCH_SECONDS:
             raise _Broken("the server ended the watch at once")
+
+    async def _probe(self, resource_version: str) -> None:
+        """After silence: see that the server answers and knows our version.
+
+        One that was restored from a backup is behind it, and says nothing of what happens until it has caught up.
+        """
+        response = await self._transport.get(self.resource.query(limit="1"))
+        if response.status != 200:
+            raise error_of(response)
+        newest = self._decoder.page(response.body).resource_version
+        if newest.isdecimal() and resource_version.isdecimal() and int(newest) < int(resource_version):
+            raise ApiError(410, "Expired", f"the server is at version {newest}, behind {resource_version}")
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """A stream that has held for a moment is well, though it may have nothing to say."""
+        timer = asyncio.get_running_loop().call_later(SHORT_WATCH_SECONDS, self._link.works)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _heard(self) -> int:
+        return self.counters.events + self.counters.bookmarks
 
     async def _read(self, stream: WatchStream, silence: asyncio.Timeout, *, is_initial: bool, until: float) -> None:
         """Deliver what the stream says until it ends, or until the initial events take too long."""
@@ -280,7 +309,7 @@ class Reflector(Generic[ObjectT]):
         self.counters.expired += 1
         self.resource_version = None
         log.info("The watch has expired; listing anew", resource=self.resource.full_name)
-        if self._timing.monotonic() - self._listed_at < self._silence_seconds:
+        if self._timing.monotonic() - self._listed_at < SHORT_LIFE_SECONDS:
             await self._timing.sleep(self._backoff.next_seconds())
 
     async def _wait_after(self, error: Exception) -> None:

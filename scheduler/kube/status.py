@@ -106,7 +106,8 @@ class StatusJob:
             writer.written()
             return None
         error = error_of(response)
-        if response.status == 404 or (response.status in (409, 422) and "uid" in error.message.lower()):
+        # 422 is what the server says to a patch that would change the uid: the pod is another one by now.
+        if response.status == 404 or (response.status == 422 and "metadata.uid" in error.message):
             self.outcome = "pod_gone"
             writer.counters.pod_gone += 1
             return None
