@@ -111,7 +111,7 @@ def _load(path: Path | None, purpose: Purpose, registry: Registry) -> Configurat
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise ConfigurationError([f"{path}: {error.strerror or error}"]) from error
     except UnicodeDecodeError as error:

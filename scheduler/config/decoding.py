@@ -140,7 +140,7 @@ def _mapping(value: Any, type_: inspect.DictType, path: str, report: Report) -> 
 
 def _integer(value: Any, type_: inspect.IntType, path: str, report: Report) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        report.unread(path, f"expected an integer, got {_described(value)}")
+        report.unread(path, f"expected an integer, got {described(value)}")
         return 0
     low = _INT64[0] if type_.ge is None else int(type_.ge)
     high = _INT64[1] if type_.le is None else int(type_.le)
@@ -152,7 +152,7 @@ def _integer(value: Any, type_: inspect.IntType, path: str, report: Report) -> i
 
 def _duration(value: Any, path: str, report: Report) -> float:
     if not isinstance(value, str):
-        report.unread(path, f'expected a duration such as "15s", got {_described(value)}')
+        report.unread(path, f'expected a duration such as "15s", got {described(value)}')
         return 0.0
     try:
         return parse_duration(value)
@@ -162,11 +162,12 @@ def _duration(value: Any, path: str, report: Report) -> float:
 
 
 def _unread(expected: str, value: Any, type_: inspect.Type, path: str, report: Report) -> Any:
-    report.unread(path, f"expected {expected}, got {_described(value)}")
+    report.unread(path, f"expected {expected}, got {described(value)}")
     return _zero(type_)
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
+    """A value in an error: what kind of thing it is, and which when it is short."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

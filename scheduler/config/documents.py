@@ -46,6 +46,14 @@ _TAGGED: dict[str, tuple[type, ...]] = {
 
 def read_documents(text: str, report: Report) -> list[Any]:
     """The documents of a file, empty ones left out. Text that starts with a brace is tried as JSON first."""
+    try:
+        return _documents(text, report)
+    except RecursionError:
+        report.unread("", "nested too deeply")
+        return []
+
+
+def _documents(text: str, report: Report) -> list[Any]:
     if text.lstrip().startswith("{"):
         try:
             return [_read_json(text, report)]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from scheduler.api.field_errors import child, duplicate, element, invalid, required
 from scheduler.api.label_syntax import label_key_errors
 from scheduler.api.resources import is_extended
+from scheduler.config.decoding import encode
 from scheduler.config.duration import format_duration
 from scheduler.config.kube_document import (
     ClientConnection,
@@ -140,8 +141,8 @@ def _common_queue_sort(profiles: Sequence[KubeSchedulerProfile], report: Report)
     for index, profile in enumerate(profiles[1:], start=1):
         path = element("profiles", index)
         if profile.plugins.queue_sort != chosen:
-            names = [one.name for one in profile.plugins.queue_sort.enabled]
-            report.error(invalid(child(path, "plugins.queueSort"), names, "must be the same for all profiles"))
+            shown = encode(profile.plugins.queue_sort)
+            report.error(invalid(child(path, "plugins.queueSort"), shown, "must be the same for all profiles"))
         for position, config in enumerate(profile.plugin_config):
             if sorter and config.name == sorter and config.args != first_args:
                 at = child(element(child(path, "pluginConfig"), position), "args")

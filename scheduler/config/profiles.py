@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from scheduler.api.field_errors import child, duplicate, element, invalid, not_supported, required
-from scheduler.config.decoding import decode
+from scheduler.config.decoding import decode, described
 from scheduler.config.kube_document import (
     API_VERSION,
     KubeSchedulerProfile,
@@ -44,7 +44,8 @@ from scheduler.profile.registry import (
 _GROUP = API_VERSION.partition("/")[0]
 _INTERFACES = {MULTI_POINT: "PreFilterPlugin", **{point.key: point.interface for point in EXTENSION_POINTS}}
 _FIT = "NodeResourcesFit"
-_WAS_REMOVED = f'was invalid in version "{API_VERSION}" (KubeSchedulerConfiguration is version "{API_VERSION}")'
+# The first version is that of another API group; upstream prints it all the same.
+_WAS_REMOVED = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +179,7 @@ class ProfileReader:
         if given is None:
             return {}
         if not isinstance(given, dict):
-            self._report.unread(path, "expected an object")
+            self._report.unread(path, f"expected an object, got {described(given)}")
             return {}
         kind = given.get("kind") or f"{name}Args"
         version = given.get("apiVersion") or API_VERSION

@@ -164,8 +164,8 @@ def expand(
             *(plugin for name, plugin in explicit.items() if name not in overriding),
         )
     scored = (*selections.get("score", Selection()).enabled, *multi_point)
-    weights = _weights(scored, points["score"], path, error)
-    return PluginSet(points=points, weights=weights)
+    weights = _weights(scored, plugins, path, error)
+    return PluginSet(points=points, weights={one.name: weights.get(one.name, 1) for one in points["score"]})
 
 
 def check_counts(plugin_set: PluginSet, scheduler_name: str, path: str, error: ReportError) -> None:
@@ -197,21 +197,31 @@ def _explicit(
     return found
 
 
-def _weights(entries: Sequence[Enabled], scoring: Sequence[Plugin], path: str, error: ReportError) -> dict[str, int]:
-    """The first entry of a name counts: those at ``score`` come before those of ``multiPoint``, also with no weight."""
+def _weights(
+    entries: Sequence[Enabled], plugins: Mapping[str, Plugin], path: str, error: ReportError
+) -> dict[str, int]:
+    """The weight of everything that can score.
+
+    The first entry of a name counts: those at ``score`` come before those of ``multiPoint``, also without a weight. As
+    upstream, plugins that are disabled at ``score`` count too, and nothing may follow when the sum is negative.
+    """
+    (score,) = (point for point in EXTENSION_POINTS if point.key == "score")
     weights: dict[str, int] = {}
-    running = {plugin.name for plugin in scoring}
+    total = 0
     for entry in entries:
-        if entry.name in running:
-            weights.setdefault(entry.name, entry.weight or 1)
-    highest = sum(weight for weight in weights.values() if weight > 0) * MAX_NODE_SCORE
-    lowest = sum(weight for weight in weights.values() if weight < 0) * MAX_NODE_SCORE
-    for total in (highest, lowest):
-        if abs(total) >= HIGHEST_TOTAL:
+        plugin = plugins.get(entry.name)
+        if plugin is None or entry.name in weights or not _extends(plugin, score):
+            continue
+        weights[entry.name] = entry.weight or 1
+        highest = total + weights[entry.name] * MAX_NODE_SCORE
+        if total < 0 or abs(highest) >= HIGHEST_TOTAL:
             error(
-                f"{path}.score: total score of Score plugins could overflow: with these weights it can reach {total}, and "
-                f"must stay between -{HIGHEST_TOTAL} and {HIGHEST_TOTAL}"
+                f"{path}.score: total score of Score plugins could overflow: the weights up to that of {entry.name} add up "
+                f"to {highest // MAX_NODE_SCORE}; only the last can be negative, and {MAX_NODE_SCORE} times the sum must "
+                f"stay below {HIGHEST_TOTAL}"
             )
+            break
+        total = highest
     return weights
 
 
