@@ -474,7 +474,7 @@ async def test_an_error_in_the_stream_is_waited_out_and_the_watch_resumed() -> N
     first, _ = streams(transport, 2)
     async with watching(transport) as watched:
         first.say(bookmark(5, ends_initial_events=True), error_event(500, "etcdserver: leader changed"))
-        await asyncio.sleep(2)
+        await asyncio.sleep(1)
         assert watched.state() == "refused"
         assert [round(request.at, 1) for request in transport.watches] == [0.0, 0.8]
         assert transport.watches[1].query["resourceVersion"] == "5"
@@ -510,7 +510,7 @@ async def test_a_stream_that_is_not_json_is_opened_anew() -> None:
     first, second = streams(transport, 2)
     async with watching(transport) as watched:
         first.say(bookmark(5, ends_initial_events=True), b"<html>Bad gateway</html>")
-        await asyncio.sleep(2)
+        await asyncio.sleep(1)
         assert watched.state() == "broken"
         second.say(added(pod("a", version=6)))
         await asyncio.sleep(1)
