@@ -174,8 +174,7 @@ def test_empty_terms_are_left_out_and_keep_their_number_in_paths() -> None:
     terms = compiled({}, {"matchExpressions": [], "matchFields": []}, {"matchExpressions": [expression("a", "Foo")]})
     assert [term.errors for term in terms] == [
         (
-            'nodeSelectorTerms[2].matchExpressions[0].operator: Unsupported value: "Foo":'
-            ' supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
+            'nodeSelectorTerms[2].matchExpressions[0].operator: Unsupported value: "Foo": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
         )
     ]
 
@@ -232,8 +231,10 @@ def test_keys_and_values_must_be_possible_ones() -> None:
         expression("a", "In", "ok", "-no", "\u00e9"),
     ) == [
         '[0].matchExpressions[0].key: Invalid value: "/a": prefix part must be non-empty',
-        f'[0].matchExpressions[1].key: Invalid value: "a/b/c": a valid label key {NAME_RULE}'
-        " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        (
+            f'[0].matchExpressions[1].key: Invalid value: "a/b/c": a valid label key {NAME_RULE}'
+            " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ),
         f'[0].matchExpressions[2].key: Invalid value: "": name part must be non-empty; name part {NAME_RULE}',
         f'[0].matchExpressions[3].key: Invalid value: "UP/-x": prefix part {PREFIX_RULE}; name part {NAME_RULE}',
         f'[0].matchExpressions[4].values[1][a]: Invalid value: "-no": {VALUE_RULE}',
