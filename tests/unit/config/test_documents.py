@@ -103,7 +103,7 @@ def test_a_flow_mapping_is_yaml_though_it_starts_with_a_brace() -> None:
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
 def test_json_has_no_such_number(word: str) -> None:
     """It is a string to YAML, and so refused wherever a number is expected."""
-    assert read('{"a": %s}' % word) == ([{"a": word}], [])
+    assert read(f'{{"a": {word}}}') == ([{"a": word}], [])
 
 
 def test_anchors_and_merge_keys_are_followed() -> None:

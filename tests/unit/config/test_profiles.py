@@ -77,8 +77,10 @@ def enabled(point: str, *entries: Any) -> dict[str, Any]:
         (
             enabled("filter", "EBSLimits"),
             [
-                'plugins.filter.enabled[0]: Invalid value: "EBSLimits": was invalid in version "v1" '
-                '(KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")'
+                (
+                    'plugins.filter.enabled[0]: Invalid value: "EBSLimits": was invalid in version "v1" '
+                    '(KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")'
+                )
             ],
         ),
         (
@@ -92,8 +94,10 @@ def enabled(point: str, *entries: Any) -> dict[str, Any]:
         (
             {"multiPoint": {"disabled": [{"name": "*"}]}},
             [
-                "plugins.queueSort: only one queue sort plugin required for profile with scheduler name "
-                '"one", but got 0',
+                (
+                    "plugins.queueSort: only one queue sort plugin required for profile with scheduler name "
+                    '"one", but got 0'
+                ),
                 'plugins.bind: at least one bind plugin is needed for profile with scheduler name "one"',
             ],
         ),
@@ -117,8 +121,10 @@ def test_enabling_a_plugin_that_is_not_there_yet_is_refused_by_name(name: str, p
 
 def test_plugins_that_are_left_out_of_the_default_set_are_named() -> None:
     assert configuration().warnings == (
-        f"profiles[0].plugins: not implemented yet and left out of the default plugins: {NOT_YET}; "
-        "pods that need one of their hard rules are refused, soft rules are ignored",
+        (
+            f"profiles[0].plugins: not implemented yet and left out of the default plugins: {NOT_YET}; "
+            "pods that need one of their hard rules are refused, soft rules are ignored"
+        ),
     )
 
 
@@ -223,8 +229,10 @@ def test_empty_arguments_are_the_defaults(args: Any) -> None:
         (
             [fit(scoringStrategy={"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 101}]})],
             [
-                "args.scoringStrategy.resources[0].weight: Invalid value: 101: "
-                "resource weight of cpu not in valid range (0, 100]"
+                (
+                    "args.scoringStrategy.resources[0].weight: Invalid value: 101: "
+                    "resource weight of cpu not in valid range (0, 100]"
+                )
             ],
         ),
         (
@@ -245,15 +253,19 @@ def test_empty_arguments_are_the_defaults(args: Any) -> None:
         (
             [fit(kind="InterPodAffinityArgs")],
             [
-                "args.kind: args for plugin NodeResourcesFit were not of type "
-                "NodeResourcesFitArgs.kubescheduler.config.k8s.io, got InterPodAffinityArgs.kubescheduler.config.k8s.io"
+                (
+                    "args.kind: args for plugin NodeResourcesFit were not of type "
+                    "NodeResourcesFitArgs.kubescheduler.config.k8s.io, got InterPodAffinityArgs.kubescheduler.config.k8s.io"
+                )
             ],
         ),
         (
             [fit(apiVersion="kubescheduler.config.k8s.io/v1beta3")],
             [
-                'args.apiVersion: Unsupported value: "kubescheduler.config.k8s.io/v1beta3": '
-                'supported values: "kubescheduler.config.k8s.io/v1"'
+                (
+                    'args.apiVersion: Unsupported value: "kubescheduler.config.k8s.io/v1beta3": '
+                    'supported values: "kubescheduler.config.k8s.io/v1"'
+                )
             ],
         ),
         (
@@ -272,8 +284,10 @@ def test_empty_arguments_are_the_defaults(args: Any) -> None:
         (
             [{"name": "PodTopologySpread", "args": {"kind": "Other"}}],
             [
-                "args.kind: args for plugin PodTopologySpread were not of type "
-                "PodTopologySpreadArgs.kubescheduler.config.k8s.io, got Other.kubescheduler.config.k8s.io"
+                (
+                    "args.kind: args for plugin PodTopologySpread were not of type "
+                    "PodTopologySpreadArgs.kubescheduler.config.k8s.io, got Other.kubescheduler.config.k8s.io"
+                )
             ],
         ),
     ],
@@ -290,8 +304,10 @@ def test_the_same_plugin_cannot_be_configured_twice() -> None:
 
 def test_names_that_no_longer_exist_cannot_be_configured() -> None:
     assert errors_of(pluginConfig=[{"name": "CinderLimits"}, {}]) == [
-        'pluginConfig[0]: Invalid value: "CinderLimits": was invalid in version "v1" '
-        '(KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")',
+        (
+            'pluginConfig[0]: Invalid value: "CinderLimits": was invalid in version "v1" '
+            '(KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")'
+        ),
         "pluginConfig[1].name: Required value: the name of a plugin",
     ]
 

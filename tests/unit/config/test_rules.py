@@ -84,8 +84,10 @@ def profile(**fields: Any) -> list[dict[str, Any]]:
                 ]
             },
             [
-                'profiles[1].plugins.queueSort: Invalid value: {"enabled":[{"name":"PrioritySort","weight":null}],'
-                '"disabled":[]}: must be the same for all profiles'
+                (
+                    'profiles[1].plugins.queueSort: Invalid value: {"enabled":[{"name":"PrioritySort","weight":null}],'
+                    '"disabled":[]}: must be the same for all profiles'
+                )
             ],
         ),
         (
@@ -100,8 +102,10 @@ def profile(**fields: Any) -> list[dict[str, Any]]:
                 ]
             },
             [
-                'profiles[1].pluginConfig[0].args: Invalid value: {"order":"b"}: '
-                "queueSort must be the same for all profiles"
+                (
+                    'profiles[1].pluginConfig[0].args: Invalid value: {"order":"b"}: '
+                    "queueSort must be the same for all profiles"
+                )
             ],
         ),
     ],
@@ -140,8 +144,10 @@ def test_leader_election_has_rules_only_when_it_is_on(election: dict[str, Any], 
 
 def test_leader_election_is_refused_by_a_scheduler_that_runs() -> None:
     assert errors_of(leaderElection=LEADER) == [
-        "leaderElection.leaderElect: Invalid value: true: "
-        "leader election is not implemented yet; set it to false and run one replica"
+        (
+            "leaderElection.leaderElect: Invalid value: true: "
+            "leader election is not implemented yet; set it to false and run one replica"
+        )
     ]
 
 
@@ -169,8 +175,10 @@ def test_leader_election_is_refused_by_a_scheduler_that_runs() -> None:
         (
             {"managedResources": [{"name": "example.com/a"}, {"name": "example.com/a"}]},
             [
-                'extenders[0].managedResources[1].name: Invalid value: "example.com/a": '
-                "duplicate extender managed resource name"
+                (
+                    'extenders[0].managedResources[1].name: Invalid value: "example.com/a": '
+                    "duplicate extender managed resource name"
+                )
             ],
         ),
         ({"urlprefix": "x"}, ["extenders[0].urlprefix: unknown field; did you mean urlPrefix?"]),
@@ -247,6 +255,8 @@ def test_all_errors_come_at_once() -> None:
         "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0",
         'profiles[0].plugins.score.enabled[1]: ScorePlugin "Nope" does not exist',
         'profiles[0].plugins.score.enabled[0]: plugin "NodeName" does not extend ScorePlugin plugin',
-        'profiles[1].pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Most": '
-        'supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
+        (
+            'profiles[1].pluginConfig[0].args.scoringStrategy.type: Unsupported value: "Most": '
+            'supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"'
+        ),
     ]
