@@ -130,6 +130,6 @@ def _check_sparse(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
         images.update({(row, image): size for image, size in images_of(table.node(row)).items()})
     _same("host ports", {(row, port): count for row, port, count in table.host_ports.uses()}, dict(ports))
     _same("images", {(row, image): size for row, image, size in table.images.held()}, images)
-    for image in {image for _, image in images}:
+    for image in sorted({image for _, image in images}):
         sizes = {row: size for (row, name), size in images.items() if name == image and size}
         _same_column(table, f"image {image}", table.image_column(image), Counter(sizes))
