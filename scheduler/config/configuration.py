@@ -20,6 +20,8 @@ from scheduler.config.reprise_document import RepriseConfiguration
 from scheduler.profile.registry import IN_TREE, Registry
 from scheduler.queue.backoff import Backoff
 
+__all__ = ["Configuration", "ConfigurationError", "from_object", "load", "load_for_evaluation"]
+
 _VERSIONS = {kube_document.KIND: kube_document.API_VERSION, reprise_document.KIND: reprise_document.API_VERSION}
 
 

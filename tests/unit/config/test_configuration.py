@@ -102,10 +102,14 @@ def test_what_belongs_to_kube_scheduler_is_refused(file: Path) -> None:
     file.write_text(KUBE + LEASE + DEFAULT_SCHEDULER)
 
     assert errors_of(file) == [
-        ('leaderElection.resourceName: Invalid value: "kube-scheduler": this is the Lease of kube-scheduler; '
-        f"choose another name or namespace, {UNLESS}"),
-        ('profiles[0].schedulerName: Invalid value: "default-scheduler": this is the name of kube-scheduler\'s profile; '
-        f"choose another, {UNLESS}"),
+        (
+            'leaderElection.resourceName: Invalid value: "kube-scheduler": this is the Lease of kube-scheduler; '
+            f"choose another name or namespace, {UNLESS}"
+        ),
+        (
+            'profiles[0].schedulerName: Invalid value: "default-scheduler": this is the name of kube-scheduler\'s profile; '
+            f"choose another, {UNLESS}"
+        ),
     ]
 
 
@@ -181,15 +185,19 @@ def test_a_byte_order_mark_is_no_content(file: Path) -> None:
         (
             KUBE.replace("/v1", "/v1beta3"),
             [
-                ('apiVersion: Unsupported value: "kubescheduler.config.k8s.io/v1beta3": '
-                'supported values: "kubescheduler.config.k8s.io/v1"')
+                (
+                    'apiVersion: Unsupported value: "kubescheduler.config.k8s.io/v1beta3": '
+                    'supported values: "kubescheduler.config.k8s.io/v1"'
+                )
             ],
         ),
         (
             KUBE.replace("KubeScheduler", "KubeProxy"),
             [
-                ('kind: Unsupported value: "KubeProxyConfiguration": '
-                'supported values: "KubeSchedulerConfiguration", "RepriseConfiguration"')
+                (
+                    'kind: Unsupported value: "KubeProxyConfiguration": '
+                    'supported values: "KubeSchedulerConfiguration", "RepriseConfiguration"'
+                )
             ],
         ),
         (
@@ -296,7 +304,7 @@ def test_what_configz_shows_is_a_configuration_that_shows_the_same() -> None:
             "nodeSelectorTerms": [{"matchExpressions": [{"key": "pool", "operator": "In", "values": ["a"]}]}]
         }
     }
-    profile = {
+    profile: dict[str, Any] = {
         "schedulerName": "packing",
         "percentageOfNodesToScore": 30,
         "plugins": {

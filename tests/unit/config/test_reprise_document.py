@@ -61,8 +61,10 @@ def test_loopback_is_served(address: str) -> None:
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "10.0.0.1", "example.com", "127.0.0", "", "128.0.0.1"])
 def test_anything_but_loopback_is_refused(address: str) -> None:
     assert errors_of(serving={"bindAddress": address}) == [
-        (f'serving.bindAddress: Invalid value: "{address}": only a loopback address such as 127.0.0.1 or ::1 can be '
-        "served yet, because requests are not authenticated")
+        (
+            f'serving.bindAddress: Invalid value: "{address}": only a loopback address such as 127.0.0.1 or ::1 can be '
+            "served yet, because requests are not authenticated"
+        )
     ]
 
 

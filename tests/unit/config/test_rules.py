@@ -202,7 +202,10 @@ def test_extenders_are_refused_by_a_scheduler_that_runs() -> None:
 
 @pytest.mark.parametrize("percentage", [1, 50, 99])
 def test_a_part_of_the_nodes_is_refused_by_a_scheduler_that_runs(percentage: int) -> None:
-    fields = {"percentageOfNodesToScore": percentage, "profiles": profile(percentageOfNodesToScore=percentage)}
+    fields: dict[str, Any] = {
+        "percentageOfNodesToScore": percentage,
+        "profiles": profile(percentageOfNodesToScore=percentage),
+    }
 
     wanted = (
         f"Invalid value: {percentage}: "
@@ -230,7 +233,9 @@ def test_a_part_of_the_nodes_is_refused_by_a_scheduler_that_runs(percentage: int
     ],
 )
 def test_a_field_that_cannot_be_read_is_one_error(path: str) -> None:
-    found = errors_of(**{path: "x"})
+    fields: dict[str, Any] = {path: "x"}
+
+    found = errors_of(**fields)
 
     assert [error.partition(": ")[0] for error in found] == [path]
 
