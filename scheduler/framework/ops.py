@@ -31,40 +31,46 @@ _FLOAT_LIMIT = 2.0**63
 
 
 def _wrap(value: int) -> int:
-    if _INT64_MIN <= value <= _INT64_MAX:
-        return value
     return ((value - _INT64_MIN) % _MODULUS) + _INT64_MIN
+
+
+# Rows come first in each function: for them the test of the type is a good part of the cost.
 
 
 def add(a: Ints, b: Ints) -> Ints:
     """``a + b``, wrapping in int64."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.add(a, b, dtype=np.int64)
-    return _wrap(a + b)
+    if isinstance(a, int) and isinstance(b, int):
+        total = a + b
+        return total if _INT64_MIN <= total <= _INT64_MAX else _wrap(total)
+    return np.add(a, b, dtype=np.int64)
 
 
 def sub(a: Ints, b: Ints) -> Ints:
     """``a - b``, wrapping in int64."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.subtract(a, b, dtype=np.int64)
-    return _wrap(a - b)
+    if isinstance(a, int) and isinstance(b, int):
+        difference = a - b
+        return difference if _INT64_MIN <= difference <= _INT64_MAX else _wrap(difference)
+    return np.subtract(a, b, dtype=np.int64)
 
 
 def mul(a: Ints, b: Ints) -> Ints:
     """``a * b``, wrapping in int64."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.multiply(a, b, dtype=np.int64)
-    return _wrap(a * b)
+    if isinstance(a, int) and isinstance(b, int):
+        product = a * b
+        return product if _INT64_MIN <= product <= _INT64_MAX else _wrap(product)
+    return np.multiply(a, b, dtype=np.int64)
 
 
 def div_trunc(a: Ints, b: Ints) -> Ints:
     """``a / b`` toward zero; 0 where ``b`` is 0, so that rows a rule leaves out need no guard of their own."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return _divide_columns(a, b)
-    if b == 0:
-        return 0
-    quotient = abs(a) // abs(b)
-    return _wrap(quotient if (a < 0) == (b < 0) else -quotient)
+    if isinstance(a, int) and isinstance(b, int):
+        if a >= 0 and b > 0:
+            return a // b
+        if b == 0:
+            return 0
+        quotient = abs(a) // abs(b)
+        return _wrap(quotient if (a < 0) == (b < 0) else -quotient)
+    return _divide_columns(a, b)
 
 
 def _divide_columns(a: Ints, b: Ints) -> IntArray:
@@ -86,6 +92,16 @@ def _is_negative_somewhere(a: Ints) -> bool:
 def not_(condition: Bools) -> Bools:
     """Logical not: ``~`` on a Python bool would be arithmetic."""
     return ~condition if isinstance(condition, np.ndarray) else not condition
+
+
+def nowhere(condition: Bools) -> bool:
+    """Whether the condition holds for no row: a rule can leave out what would change nothing."""
+    return not condition.any() if isinstance(condition, np.ndarray) else not condition
+
+
+def everywhere(condition: Bools) -> bool:
+    """Whether the condition holds for every row: one value then does for all of them."""
+    return bool(condition.all()) if isinstance(condition, np.ndarray) else condition
 
 
 def where(condition: Bools, a: Any, b: Any) -> Any:
@@ -115,16 +131,19 @@ def to_float(a: Ints) -> Floats:
 def to_int(a: Floats) -> Ints:
     """float64 to int64, toward zero; what does not fit becomes the lowest int64, as Go's conversion does on amd64."""
     if isinstance(a, np.ndarray):
-        return np.where(np.abs(a) < _FLOAT_LIMIT, a, -_FLOAT_LIMIT).astype(np.int64)
+        fits = np.abs(a) < _FLOAT_LIMIT
+        return (a if fits.all() else np.where(fits, a, -_FLOAT_LIMIT)).astype(np.int64)
     return math.trunc(a) if abs(a) < _FLOAT_LIMIT else _INT64_MIN
 
 
-def divide(a: Floats, b: Floats) -> Floats:
-    """float64 division; 0 where ``b`` is 0."""
+def divide(a: Ints | Floats, b: Ints | Floats) -> Floats:
+    """float64 division; 0 where ``b`` is 0. Integers are made float64 first."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        zero = np.equal(b, 0.0)
-        return np.where(zero, 0.0, np.divide(a, np.where(zero, 1.0, b)))
-    return a / b if b else 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quotient: FloatArray = np.true_divide(a, b)
+        zero = np.equal(b, 0)
+        return np.where(zero, 0.0, quotient) if zero.any() else quotient
+    return float(a) / float(b) if b else 0.0
 
 
 def sqrt(a: Floats) -> Floats:

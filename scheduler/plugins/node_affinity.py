@@ -130,6 +130,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugi
             preferred = _preferred(pod)
             if errors := term_errors(one.term for one in preferred):
                 raise ValueError(field_errors.aggregate(errors))
+            state["preferred"] = preferred
         return weigh_terms((*self._added_preferred, *preferred), nodes)
 
     def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:

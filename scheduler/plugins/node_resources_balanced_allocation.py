@@ -6,7 +6,7 @@ Source: kube-scheduler 1.37: NodeResourcesBalancedAllocation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -47,13 +47,6 @@ def validate(args: NodeResourcesBalancedAllocationArgs, path: str) -> list[str]:
     return errors
 
 
-class _Use(NamedTuple):
-    """How much of one resource is used, 0 to 1, on the nodes that have it."""
-
-    fraction: Floats
-    counted: Bools
-
-
 class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin, SignPlugin):
     name = "NodeResourcesBalancedAllocation"
     facets = Facet.RESOURCES
@@ -71,18 +64,17 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin, SignPlugin):
         return SUCCESS if any(self._requests(pod)) else SKIP
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
-        if not any(requests := self._requests(pod)):
+        shares = self._shares(state, pod)
+        if shares is None:
             return same_score(nodes, 0)
-        before, after = [], []
-        for name, request in zip(self._names, requests, strict=True):
-            if not takes_part(name, request):
-                continue
+        before, after, counted = [], [], []
+        for name, request in shares:
             capacity, used = nodes.allocatable(name), nodes.requested(name)
-            counted, whole = capacity != 0, ops.to_float(capacity)
-            before.append(_use(used, whole, counted))
-            after.append(_use(ops.add(used, request), whole, counted))
+            before.append(_fraction(used, capacity))
+            after.append(_fraction(ops.add(used, request), capacity))
+            counted.append(capacity != 0)
         half = MAX_NODE_SCORE // 2
-        gain = ops.sub(ops.add(_balance(after, nodes), half), _balance(before, nodes))
+        gain = ops.sub(ops.add(_balance(after, counted, nodes), half), _balance(before, counted, nodes))
         return ops.add(ops.div_trunc(gain, 2), half)
 
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:
@@ -93,43 +85,54 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin, SignPlugin):
         requests = pod.accounted_requests
         return tuple(requests.get(name, 0) for name in self._names)
 
+    def _shares(self, state: CycleState, pod: PodInfo) -> tuple[tuple[str, int], ...] | None:
+        """The resources that can count, with what the pod adds to each; None for a pod without requests."""
+        if "shares" not in state:
+            requests = self._requests(pod)
+            named = zip(self._names, requests, strict=True)
+            counted = tuple((name, request) for name, request in named if takes_part(name, request))
+            state["shares"] = counted if any(requests) else None
+        shares: tuple[tuple[str, int], ...] | None = state["shares"]
+        return shares
 
-def _use(amount: Ints, whole: Floats, counted: Bools) -> _Use:
-    fraction = ops.minimum(ops.divide(ops.to_float(amount), whole), 1.0)
-    return _Use(fraction, counted)
+
+def _fraction(amount: Ints, capacity: Ints) -> Floats:
+    """The share that is used, at most 1; 0 where there is no capacity."""
+    fraction: Floats = ops.minimum(ops.divide(amount, capacity), 1.0)
+    return fraction
 
 
-def _balance(uses: Sequence[_Use], nodes: NodeView) -> Ints:
+def _balance(fractions: Sequence[Floats], counted: Sequence[Bools], nodes: NodeView) -> Ints:
     """100 when all resources of a node are used alike, less the more their use differs.
 
     The deviation of two is half their distance, that of more their standard deviation; operations are in Go's order.
+    ``counted``: where the node has the resource at all.
     """
-    deviation = _half_distance(uses) if len(uses) == 2 else _deviation(uses, nodes)
+    deviation = _half_distance(fractions, counted) if len(fractions) == 2 else _deviation(fractions, counted, nodes)
     return ops.to_int((1.0 - deviation) * float(MAX_NODE_SCORE))
 
 
-def _half_distance(uses: Sequence[_Use]) -> Floats:
-    first, second = uses
-    distance = ops.absolute((first.fraction - second.fraction) / 2.0)
-    deviation: Floats = ops.where(first.counted & second.counted, distance, 0.0)
+def _half_distance(fractions: Sequence[Floats], counted: Sequence[Bools]) -> Floats:
+    distance = ops.absolute((fractions[0] - fractions[1]) / 2.0)
+    both = counted[0] & counted[1]
+    deviation: Floats = distance if ops.everywhere(both) else ops.where(both, distance, 0.0)
     return deviation
 
 
-def _deviation(uses: Sequence[_Use], nodes: NodeView) -> Floats:
-    count = same_score(nodes, 0)
-    signed: Any = ops.to_float(count)
+def _deviation(fractions: Sequence[Floats], counted: Sequence[Bools], nodes: NodeView) -> Floats:
+    number = same_score(nodes, 0)
+    signed: Any = ops.to_float(number)
     total: Any = signed
     squares: Any = signed
-    for fraction, counted in uses:
+    for fraction, here in zip(fractions, counted, strict=True):
         # A node without the resource leaves it out: adding 0.0 changes nothing.
-        sign = ops.where(count == 0, 1.0, -1.0)
-        signed = signed + ops.where(counted, fraction * sign, 0.0)
-        total = total + ops.where(counted, fraction, 0.0)
-        count = ops.add(count, ops.where(counted, 1, 0))
-    number = ops.to_float(count)
+        sign = ops.where(number == 0, 1.0, -1.0)
+        signed = signed + ops.where(here, fraction * sign, 0.0)
+        total = total + ops.where(here, fraction, 0.0)
+        number = ops.add(number, ops.where(here, 1, 0))
     mean = ops.divide(total, number)
-    for fraction, counted in uses:
-        squares = squares + ops.where(counted, (fraction - mean) * (fraction - mean), 0.0)
+    for fraction, here in zip(fractions, counted, strict=True):
+        squares = squares + ops.where(here, (fraction - mean) * (fraction - mean), 0.0)
     spread = ops.sqrt(ops.divide(squares, number))
-    deviation: Floats = ops.where(count > 2, spread, ops.where(count == 2, ops.absolute(signed / 2.0), 0.0))
+    deviation: Floats = ops.where(number > 2, spread, ops.where(number == 2, ops.absolute(signed / 2.0), 0.0))
     return deviation

@@ -78,6 +78,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         for resource, request, bit in self._checks(state, pod):
             capacity = nodes.allocatable(resource)
             lacking = ops.sub(capacity, nodes.requested(resource)) < request
+            if ops.nowhere(lacking):
+                continue
             hopeless = capacity < request
             short = ops.merge(ops.bit(lacking & ops.not_(hopeless), bit), ops.bit(lacking & hopeless, bit + 1))
             mask = ops.merge(mask, short)
@@ -87,18 +89,20 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         return SUCCESS
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
-        strategy = self._strategy
-        total, weights = same_score(nodes, 0), same_score(nodes, 0)
-        for resource, weight, request in self._shares(state, pod):
+        resource_score, counts_zero_scores, mean = self._strategy
+        shares = self._shares(state, pod)
+        if not shares:
+            return same_score(nodes, 0)
+        total: Ints = 0
+        weights: Ints = 0
+        for resource, weight, request in shares:
             capacity = nodes.allocatable(resource)
             used = nodes.non_zero_requested(resource) if resource in (CPU, MEMORY) else nodes.requested(resource)
-            score = strategy.resource_score(ops.add(used, request), capacity)
-            counted = capacity != 0
-            if not strategy.counts_zero_scores:
-                counted = counted & (score > 0)
-            total = ops.add(total, ops.where(counted, ops.mul(score, weight), 0))
-            weights = ops.add(weights, ops.where(counted, weight, 0))
-        return strategy.mean(total, weights)
+            score = resource_score(ops.add(used, request), capacity)
+            counted = capacity != 0 if counts_zero_scores else score > 0
+            total = ops.add(total, score if weight == 1 else ops.mul(score, weight))
+            weights = ops.add(weights, weight if ops.everywhere(counted) else ops.where(counted, weight, 0))
+        return mean(total, weights)
 
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:
         # The score has requests of its own: other defaults, and no pod-level ones.

@@ -20,11 +20,13 @@ from scheduler.plugins.node_resources_fit.args import (
 )
 
 ResourceScore: TypeAlias = Callable[[Ints, Ints], Ints]
-"""(requested with the pod, capacity) to 0..100. What it gives for a capacity of 0 is not used."""
+"""(requested with the pod, capacity) to 0..100; 0 where there is no capacity."""
 
 
 class Strategy(NamedTuple):
-    """``mean`` makes the node's score of the weighted sum of the resources' scores and the sum of the weights."""
+    """How one resource scores, whether one that scores 0 has its weight counted, and how the weighted sum and the sum of
+    weights make the node's score.
+    """
 
     resource_score: ResourceScore
     counts_zero_scores: bool
@@ -34,7 +36,9 @@ class Strategy(NamedTuple):
 def least_allocated(requested: Ints, capacity: Ints) -> Ints:
     """The share that stays free; 0 when there is not enough."""
     free = ops.mul(ops.sub(capacity, requested), MAX_NODE_SCORE)
-    score: Ints = ops.where(requested > capacity, 0, ops.div_trunc(free, capacity))
+    share = ops.div_trunc(free, capacity)
+    lacking = requested > capacity
+    score: Ints = share if ops.nowhere(lacking) else ops.where(lacking, 0, share)
     return score
 
 
@@ -54,8 +58,9 @@ def requested_to_capacity_ratio(shape: tuple[UtilizationShapePoint, ...]) -> Res
         utilization = ops.where(requested > capacity, MAX_UTILIZATION, utilization)
         # The shape is flat outside of its points, and they lie within 0..100.
         utilization = ops.maximum(0, ops.minimum(utilization, MAX_UTILIZATION))
-        found: Ints = ops.gather(column if isinstance(utilization, np.ndarray) else by_utilization, utilization)
-        return found
+        found = ops.gather(column if isinstance(utilization, np.ndarray) else by_utilization, utilization)
+        scored: Ints = ops.where(capacity == 0, 0, found)
+        return scored
 
     return score
 

@@ -137,6 +137,20 @@ def test_float_division_by_zero_is_zero(a: float, b: float) -> None:
     assert both(ops.divide, a, b) == (a / b if b else 0.0)
 
 
+def test_integers_are_made_floats_before_they_are_divided() -> None:
+    a, b = 2**62 + 2**9 + 2**8 + 1, 2**53 + 1
+    assert both(ops.divide, a, b) == float(a) / float(b) != a / b
+    assert both(ops.divide, a, 0) == 0.0
+
+
+def test_a_condition_can_hold_nowhere_and_everywhere() -> None:
+    for rows, nowhere, everywhere in (([], True, True), ([False, True], False, False), ([True, True], False, True)):
+        condition = np.array(rows, dtype=np.bool_)
+        assert (ops.nowhere(condition), ops.everywhere(condition)) == (nowhere, everywhere)
+    assert (ops.nowhere(True), ops.everywhere(True)) == (False, True)
+    assert (ops.nowhere(False), ops.everywhere(False)) == (True, False)
+
+
 def test_a_column_chosen_by_one_bool_stays_a_column() -> None:
     assert ops.where(False, column(1, 2), 0).tolist() == [0, 0]
 
