@@ -1,0 +1,225 @@
+"""Views: what a plugin sees of the table, as columns and as one row, and what it may not see."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scheduler.api.objects import ContainerPort, Taint
+from scheduler.cache.cache import Cache
+from scheduler.cache.views import NEEDS
+from scheduler.framework.facet import ALL_FACETS, Facet, Input, UndeclaredReadError
+from scheduler.framework.plugin import Plugin
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.view import NodeView
+from tests.support.builders import HOSTNAME, make_container, make_node, make_pod
+from tests.support.view_plugins import Everything, Nothing, Resources
+
+GPU = "example.com/gpu"
+APP = "registry.example/app:1"
+GI = 2**30
+DEDICATED = Taint(key="dedicated", value="db", effect="NoSchedule")
+
+USES: dict[str, Callable[[NodeView], Any]] = {
+    "is_named": lambda nodes: nodes.is_named("n1"),
+    "allocatable": lambda nodes: nodes.allocatable("cpu"),
+    "requested": lambda nodes: nodes.requested("cpu"),
+    "non_zero_requested": lambda nodes: nodes.non_zero_requested("cpu"),
+    "pod_count": lambda nodes: nodes.pod_count,
+    "allowed_pods": lambda nodes: nodes.allowed_pods,
+    "unschedulable": lambda nodes: nodes.unschedulable,
+    "taints": lambda nodes: nodes.taints,
+    "taint_sets": lambda nodes: nodes.taint_sets,
+    "label": lambda nodes: nodes.label("zone"),
+    "label_ids": lambda nodes: nodes.label_ids("zone"),
+    "port_conflicts": lambda nodes: nodes.port_conflicts("0.0.0.0", "TCP", 80),
+    "image_size": lambda nodes: nodes.image_size(APP),
+    "image_holders": lambda nodes: nodes.image_holders(APP),
+    "image_version": lambda nodes: nodes.image_version(APP),
+    "total_nodes": lambda nodes: nodes.total_nodes,
+}
+"""Every accessor of the contract, used once."""
+
+
+@pytest.fixture
+def cache() -> Cache:
+    """Three nodes; n1 has a gpu, a taint, a zone, an image and a pod with a host port."""
+    cache = Cache(seed=1)
+    cache.apply_node(make_node("n0", unschedulable=True))
+    cache.apply_node(
+        make_node(
+            "n1", allocatable={GPU: "2"}, taints=[DEDICATED], labels={"zone": "a", "cores": "8"}, images={APP: 100}
+        )
+    )
+    cache.apply_node(make_node("n2", labels={"zone": "b", "cores": "many"}, images={APP: 300}))
+    web = make_container(requests={"cpu": "1", GPU: "1"}, ports=[ContainerPort(host_port=80)])
+    cache.apply_pod(PodInfo(make_pod("web", node_name="n1", containers=[web])))
+    return cache
+
+
+def test_columns_have_a_value_for_each_row(cache: Cache) -> None:
+    nodes = cache.table.columns(Everything)
+    assert (len(nodes), nodes.is_row, nodes.total_nodes) == (3, False, 3)
+    columns: dict[str, Any] = {
+        "named": nodes.is_named("n1"),
+        "cpu": nodes.allocatable("cpu"),
+        "gpus": nodes.allocatable(GPU),
+        "requested": nodes.requested("cpu"),
+        "memory": nodes.requested("memory"),
+        "non-zero memory": nodes.non_zero_requested("memory"),
+        "pods": nodes.pod_count,
+        "allowed": nodes.allowed_pods,
+        "cordoned": nodes.unschedulable,
+        "ports": nodes.port_conflicts("10.0.0.1", "TCP", 80),
+        "image": nodes.image_size(APP),
+    }
+    assert {name: column.tolist() for name, column in columns.items()} == {
+        "named": [False, True, False],
+        "cpu": [4000, 4000, 4000],
+        "gpus": [0, 2, 0],
+        "requested": [0, 1000, 0],
+        "memory": [0, 0, 0],
+        "non-zero memory": [0, 200 * 2**20, 0],
+        "pods": [0, 1, 0],
+        "allowed": [110, 110, 110],
+        "cordoned": [True, False, False],
+        "ports": [False, True, False],
+        "image": [0, 100, 300],
+    }
+
+
+def test_columns_have_the_types_of_the_contract(cache: Cache) -> None:
+    nodes = cache.table.columns(Everything)
+    dtypes = {name: use(nodes).dtype for name, use in USES.items() if isinstance(use(nodes), np.ndarray)}
+    assert dtypes == {
+        **dict.fromkeys(("is_named", "unschedulable", "port_conflicts"), np.dtype(np.bool_)),
+        **dict.fromkeys(("taints", "label"), np.dtype(np.int32)),
+        **dict.fromkeys(
+            ("allocatable", "requested", "non_zero_requested", "pod_count", "allowed_pods", "image_size"),
+            np.dtype(np.int64),
+        ),
+    }
+
+
+def test_one_row_gives_python_scalars_with_the_values_of_the_columns(cache: Cache) -> None:
+    everything = cache.table.columns(Everything)
+    for row in range(cache.table.size):
+        node = cache.table.row(Everything, row)
+        assert (len(node), node.is_row) == (1, True)
+        for name, use in USES.items():
+            column = use(everything)
+            if isinstance(column, np.ndarray):
+                value = use(node)
+                assert type(value) is (bool if column.dtype == np.bool_ else int), name
+                assert value == column[row], name
+            elif name != "label_ids":
+                assert use(node) == column, name
+
+
+def test_some_rows_are_in_the_order_asked_for(cache: Cache) -> None:
+    nodes = cache.table.columns(Everything, np.array([2, 1]))
+    assert len(nodes) == 2
+    assert nodes.image_size(APP).tolist() == [300, 100]  # type: ignore[union-attr]
+    assert nodes.is_named("n1").tolist() == [False, True]  # type: ignore[union-attr]
+    assert nodes.port_conflicts("", "", 80).tolist() == [False, True]  # type: ignore[union-attr]
+    assert nodes.requested("other").tolist() == [0, 0]  # type: ignore[union-attr]
+
+
+def test_a_resource_that_no_node_has_is_0(cache: Cache) -> None:
+    assert cache.table.columns(Everything).allocatable("example.com/fpga").tolist() == [0, 0, 0]  # type: ignore[union-attr]
+    assert cache.table.row(Everything, 1).allocatable("example.com/fpga") == 0
+
+
+def test_taints_are_ids_of_lists(cache: Cache) -> None:
+    nodes = cache.table.columns(Everything)
+    assert [nodes.taint_sets[number] for number in nodes.taints] == [(), (DEDICATED,), ()]  # type: ignore[union-attr]
+
+
+def test_labels_are_ids_of_values_0_without_the_label(cache: Cache) -> None:
+    nodes = cache.table.columns(Everything)
+    zone, ids = nodes.label("zone"), nodes.label_ids("zone")
+    assert zone.tolist() == [0, ids.id_of("a"), ids.id_of("b")]  # type: ignore[union-attr]
+    assert (ids.id_of("a") > 0, ids.id_of("b") > 0, ids.id_of("c")) == (True, True, -1)
+
+
+def test_an_empty_label_value_is_a_value(cache: Cache) -> None:
+    cache.apply_node(make_node("n3", labels={"zone": ""}))
+    nodes = cache.table.columns(Everything)
+    assert nodes.label_ids("zone").id_of("") > 0
+    assert nodes.label("zone")[3] == nodes.label_ids("zone").id_of("")  # type: ignore[index]
+
+
+def test_label_values_as_integers(cache: Cache) -> None:
+    nodes = cache.table.columns(Everything)
+    values, valid = nodes.label_ids("cores").integers()
+    ids = nodes.label("cores")
+    assert values[ids].tolist() == [0, 8, 0]  # type: ignore[index]
+    assert valid[ids].tolist() == [False, True, False]  # type: ignore[index]
+    row = cache.table.row(Everything, 1)
+    row_values, row_valid = row.label_ids("cores").integers()
+    assert (row_values[row.label("cores")], row_valid[row.label("cores")]) == (8, True)  # type: ignore[index]
+
+
+def test_integers_follow_new_values(cache: Cache) -> None:
+    nodes = cache.table.columns(Everything)
+    nodes.label_ids("cores").integers()
+    cache.apply_node(make_node("n3", labels={"cores": "16"}))
+    nodes = cache.table.columns(Everything)
+    values, _ = nodes.label_ids("cores").integers()
+    assert values[nodes.label("cores")].tolist() == [0, 8, 0, 16]  # type: ignore[index]
+
+
+def test_a_column_cannot_be_written_through_a_view(cache: Cache) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        cache.table.columns(Resources).requested("cpu")[0] = 1  # type: ignore[index]
+
+
+def test_views_of_an_empty_table_have_no_rows() -> None:
+    nodes = Cache(seed=1).table.columns(Everything)
+    answers = [use(nodes) for use in USES.values()]
+    assert len(nodes) == 0
+    assert {answer.shape for answer in answers if isinstance(answer, np.ndarray)} == {(0,)}
+
+
+def test_every_accessor_of_the_contract_says_what_it_needs() -> None:
+    contract = {name for name in vars(NodeView) if not name.startswith("_")} - {"is_row"}
+    assert set(NEEDS) == set(USES) == contract
+
+
+@pytest.mark.parametrize("accessor", USES)
+def test_what_was_not_declared_raises_naming_plugin_and_accessor(cache: Cache, accessor: str) -> None:
+    need = NEEDS[accessor]
+    word = f"{accessor} ({type(need).__name__}.{need.name})"
+    for nodes in (cache.table.columns(Nothing), cache.table.row(Nothing, 0)):
+        with pytest.raises(UndeclaredReadError) as caught:
+            USES[accessor](nodes)
+        assert str(caught.value).startswith(f"plugin Nothing reads {word} without declaring it")
+
+
+@pytest.mark.parametrize("accessor", USES)
+def test_all_but_the_missing_declaration_does_not_help(cache: Cache, accessor: str) -> None:
+    need = NEEDS[accessor]
+
+    class AllButOne(Plugin):
+        name = "AllButOne"
+        facets = ALL_FACETS & ~need if isinstance(need, Facet) else ALL_FACETS
+        inputs = frozenset(Input) - {need}
+
+    for nodes in (cache.table.columns(AllButOne), cache.table.row(AllButOne, 0)):
+        for name, use in USES.items():
+            if NEEDS[name] is need:
+                with pytest.raises(UndeclaredReadError):
+                    use(nodes)
+            else:
+                use(nodes)
+
+
+def test_an_instance_of_a_plugin_sees_what_its_class_declared(cache: Cache) -> None:
+    assert cache.table.row(Resources(), 1).requested("cpu") == 1000
+    with pytest.raises(UndeclaredReadError):
+        cache.table.columns(Resources()).label(HOSTNAME)
+
+
+def test_length_and_kind_of_a_view_need_no_declaration(cache: Cache) -> None:
+    assert (len(cache.table.columns(Nothing)), cache.table.row(Nothing, 0).is_row) == (3, True)
