@@ -29,14 +29,18 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlugin):
     facets = Facet.PORTS
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        state["wanted"] = pod.host_ports
         return PreFilterResult() if pod.host_ports else PreFilterResult(SKIP)
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
         return _REASONS
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        if "wanted" not in state:
+            # A configuration that disables PreFilter alone; kube-scheduler fails the same way.
+            raise RuntimeError(f'reading "PreFilter{self.name}" from cycleState: not found')
         taken = same_verdict(nodes, False)
-        for wanted in pod.host_ports:
+        for wanted in state["wanted"]:
             taken = taken | nodes.port_conflicts(wanted.host_ip, wanted.protocol, wanted.port)
         return ops.bit(taken, 0)
 

@@ -49,12 +49,14 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePl
         return ops.bit(refused.gather(nodes.taint_sets, nodes.taints), 0)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:
+        state["counts"] = _count_of_soft_taints(pod)
         return SUCCESS
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         counts: Verdicts[tuple[Taint, ...]] | None = state.get("counts")
         if counts is None:
-            counts = state["counts"] = _count_of_soft_taints(pod)
+            # A configuration that disables PreScore alone; kube-scheduler fails the same way.
+            raise RuntimeError(f'failed to read "PreScore{self.name}" from cycleState: not found')
         score: Ints = counts.gather(nodes.taint_sets, nodes.taints)
         return score
 

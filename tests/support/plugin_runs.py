@@ -10,7 +10,14 @@ import numpy as np
 from scheduler.api.objects import Node, Pod
 from scheduler.cache.cache import Cache
 from scheduler.cache.node_table import NodeTable
-from scheduler.framework.plugin import CycleState, FilterPlugin, NormalizePlugin, PreFilterPlugin, ScorePlugin
+from scheduler.framework.plugin import (
+    CycleState,
+    FilterPlugin,
+    NormalizePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    ScorePlugin,
+)
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code
 
@@ -70,16 +77,13 @@ def judge(plugin: FilterPlugin, pod: Pod, table: NodeTable) -> dict[str, Refusal
 
 
 def raw_scores(plugin: ScorePlugin, pod: Pod, table: NodeTable) -> dict[str, int]:
-    """Scores before normalisation, with and without PreScore."""
+    """What the plugin's PreScore and Score give each node, before normalisation."""
     info = PodInfo(pod)
     state: CycleState = {}
-    alone = ask(table, plugin, "score", {}, info)
-    if hasattr(plugin, "pre_score"):
+    if isinstance(plugin, PreScorePlugin):
         status = plugin.pre_score(state, info, table.columns(plugin))
         assert status.code is Code.SUCCESS, status
-    scores = ask(table, plugin, "score", state, info)
-    assert scores == alone
-    return scores
+    return ask(table, plugin, "score", state, info)
 
 
 def final_scores(plugin: NormalizePlugin, pod: Pod, table: NodeTable) -> dict[str, int]:

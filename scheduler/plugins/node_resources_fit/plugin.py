@@ -63,19 +63,23 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         self._strategy = strategy_of(args.scoring_strategy)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
-        self._checks(state, pod)
+        state["checks"] = self._checks(pod)
         return PreFilterResult()
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
         reasons = [_TOO_MANY_PODS]
-        for check in self._checks(state, pod):
+        for check in state.get("checks") or self._checks(pod):
             text = f"Insufficient {check.resource}"
             reasons += [Reason(text, Code.UNSCHEDULABLE), Reason(text, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)]
         return tuple(reasons)
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        checks: tuple[_Check, ...] | None = state.get("checks")
+        if checks is None:
+            # A configuration that disables PreFilter alone; kube-scheduler fails the same way.
+            raise RuntimeError(f'error reading "PreFilter{self.name}" from cycleState: not found')
         mask = ops.bit(ops.add(nodes.pod_count, 1) > nodes.allowed_pods, 0)
-        for resource, request, bit in self._checks(state, pod):
+        for resource, request, bit in checks:
             capacity = nodes.allocatable(resource)
             lacking = ops.sub(capacity, nodes.requested(resource)) < request
             if ops.nowhere(lacking):
@@ -128,20 +132,15 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return False
         return resource in self._ignored or resource.partition("/")[0] in self._ignored_groups
 
-    def _checks(self, state: CycleState, pod: PodInfo) -> tuple[_Check, ...]:
-        checks: tuple[_Check, ...] | None = state.get("checks")
-        if checks is None:
-            requests = self._requests(pod)
-            most = (_MAX_BITS - 1) // 2
-            if len(requests) > most:
-                raise ValueError(
-                    f"pod {pod.key} requests {len(requests)} different resources and {self.name} can check at most "
-                    f"{most}: request fewer, or name some in ignoredResources or ignoredResourceGroups"
-                )
-            checks = state["checks"] = tuple(
-                _Check(name, amount, 1 + 2 * number) for number, (name, amount) in enumerate(requests.items())
+    def _checks(self, pod: PodInfo) -> tuple[_Check, ...]:
+        requests = self._requests(pod)
+        most = (_MAX_BITS - 1) // 2
+        if len(requests) > most:
+            raise ValueError(
+                f"pod {pod.key} requests {len(requests)} different resources and {self.name} can check at most "
+                f"{most}: request fewer, or name some in ignoredResources or ignoredResourceGroups"
             )
-        return checks
+        return tuple(_Check(name, amount, 1 + 2 * number) for number, (name, amount) in enumerate(requests.items()))
 
     def _shares(self, state: CycleState, pod: PodInfo) -> tuple[_Share, ...]:
         shares: tuple[_Share, ...] | None = state.get("shares")

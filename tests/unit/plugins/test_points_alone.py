@@ -1,0 +1,78 @@
+"""A configuration can disable PreFilter or PreScore of a plugin alone: what is left does as kube-scheduler's does."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from scheduler.api.objects import Affinity, Toleration
+from scheduler.framework.plugin import FilterPlugin, PreScorePlugin, ScorePlugin
+from scheduler.framework.pod_info import PodInfo
+from scheduler.plugins.node_affinity import NodeAffinity
+from scheduler.plugins.node_name import NodeName
+from scheduler.plugins.node_ports import NodePorts
+from scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from scheduler.plugins.node_resources_fit import NodeResourcesFit
+from scheduler.plugins.node_unschedulable import NodeUnschedulable
+from scheduler.plugins.taint_toleration import TaintToleration
+from tests.support.builders import make_node, make_pod
+from tests.support.plugin_runs import ask, table_of
+
+TERM = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
+AFFINITY = msgspec.convert(
+    {
+        "nodeAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [TERM]},
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": TERM}],
+        }
+    },
+    Affinity,
+)
+POD = PodInfo(make_pod(affinity=AFFINITY, tolerations=[Toleration(key="x", operator="Exists")]))
+NODES = (make_node("n1", labels={"zone": "a"}), make_node("n2"))
+
+
+@pytest.mark.parametrize(
+    ("plugin", "expected"),
+    [
+        (NodeName(), {"n1": 0, "n2": 0}),
+        (NodeUnschedulable(), {"n1": 0, "n2": 0}),
+        (TaintToleration(), {"n1": 0, "n2": 0}),
+        (NodeAffinity(), {"n1": 0, "n2": 2}),
+    ],
+)
+def test_these_filter_without_prefilter(plugin: FilterPlugin, expected: dict[str, int]) -> None:
+    assert ask(table_of(NODES), plugin, "filter", {}, POD) == expected
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        (NodePorts(), 'reading "PreFilterNodePorts" from cycleState: not found'),
+        (NodeResourcesFit(), 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'),
+    ],
+)
+def test_these_need_their_prefilter(plugin: FilterPlugin, message: str) -> None:
+    table = table_of(NODES)
+    plugin.reasons({}, POD)  # asked before Filter, and no PreFilter of its own
+    with pytest.raises(RuntimeError, match=message):
+        plugin.filter({}, POD, table.columns(plugin))
+    with pytest.raises(RuntimeError, match=message):
+        plugin.filter({}, POD, table.row(plugin, 0))
+
+
+@pytest.mark.parametrize("plugin", [NodeAffinity(), NodeResourcesFit(), NodeResourcesBalancedAllocation()])
+def test_these_score_without_prescore_as_with_it(plugin: ScorePlugin) -> None:
+    table = table_of(NODES)
+    assert isinstance(plugin, PreScorePlugin)
+    state: dict[str, object] = {}
+    plugin.pre_score(state, POD, table.columns(plugin))
+    scores = ask(table, plugin, "score", {}, POD)
+    assert scores == ask(table, plugin, "score", state, POD)
+    assert set(scores.values()) != {0}
+
+
+def test_taints_need_their_prescore() -> None:
+    plugin = TaintToleration()
+    with pytest.raises(RuntimeError, match='failed to read "PreScoreTaintToleration" from cycleState: not found'):
+        plugin.score({}, POD, table_of(NODES).columns(plugin))
