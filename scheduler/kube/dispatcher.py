@@ -83,7 +83,9 @@ class Dispatcher:
         )
         self._queues = LaneQueues(limits.in_flight)
         self._max_in_flight = limits.in_flight
+        self._enough_binds = limits.in_flight + max(1, limits.in_flight // 4)
         self._in_flight = 0
+        self._unfinished = [0] * len(Lane)
         self._bucket = TokenBucket(self._timing, per_second=limits.events_per_second, burst=limits.event_burst)
         self._observe = observe
         self._chains: dict[str, deque[Job]] = {}  # by key: the job that may run, then those behind it
@@ -120,10 +122,14 @@ class Dispatcher:
     @property
     def unfinished(self) -> Unfinished:
         """Jobs that wait or are under way, by lane."""
-        counts = [0] * len(Lane)
-        for job in self._since:
-            counts[job.lane] += 1
-        return Unfinished(*counts)
+        return Unfinished(*self._unfinished)
+
+    def has_room(self) -> bool:
+        """Whether another bind would soon be under way.
+
+        Enough may wait to keep the slots filled; a decision made before it can be carried out is a decision on old news.
+        """
+        return self._unfinished[Lane.BIND] < self._enough_binds
 
     async def run(self) -> None:
         """Keep Event series up to date until cancelled.
@@ -172,6 +178,7 @@ class Dispatcher:
 
     def _submit(self, job: Job) -> None:
         self._since[job] = self._timing.monotonic()
+        self._unfinished[job.lane] += 1
         self._idle.clear()
         chain = self._chains.get(job.key)
         if chain is None:
@@ -235,6 +242,7 @@ class Dispatcher:
 
     def _end(self, job: Job) -> None:
         since = self._since.pop(job)
+        self._unfinished[job.lane] -= 1
         chain = self._chains[job.key]
         chain.popleft()
         if chain:

@@ -349,6 +349,27 @@ async def test_binds_find_free_slots_behind_a_pile_of_other_work() -> None:
         assert [request.at for request in transport.requests if request.path.endswith("binding")] == [0.5] * 4
 
 
+async def test_there_is_room_for_a_bind_while_few_wait_for_a_slot() -> None:
+    transport = ScriptedTransport(otherwise=created(), latency_seconds=1.0)
+    async with dispatching(transport, Limits(in_flight=8)) as it:
+        submitted = 0
+        while it.dispatcher.has_room():
+            it.submit(bind(f"pod-{submitted}"))
+            submitted += 1
+        assert submitted == 10
+        await asyncio.sleep(1.5)  # eight have ended, two are under way
+        assert it.dispatcher.has_room()
+
+
+async def test_binds_that_wait_for_a_throttling_server_take_room() -> None:
+    transport = ScriptedTransport(otherwise=refusal(429, retry_after="30"))
+    async with dispatching(transport, Limits(in_flight=4)) as it:
+        it.submit(*(bind(f"pod-{index}") for index in range(5)))
+        await asyncio.sleep(1)
+        assert it.dispatcher.in_flight == 0
+        assert not it.dispatcher.has_room()
+
+
 async def test_job_latencies_are_observed_with_their_outcome() -> None:
     transport = ScriptedTransport(otherwise=ok(), latency_seconds=0.2)
     async with dispatching(transport, Limits(in_flight=1)) as it:

@@ -233,12 +233,17 @@ async def test_events_beyond_the_queue_are_dropped_counted_and_logged_once() -> 
         async with recording(transport, Limits(in_flight=1, queued_events=10)) as dispatcher:
             for index in range(25):
                 dispatcher.submit(failed(f"pod-{index}"))
+            await asyncio.sleep(2.5)
+            for index in range(25, 50):  # two have left, so two find room, and the queue is full again
+                dispatcher.submit(failed(f"pod-{index}"))
             await asyncio.sleep(100)
-            assert len(transport.requests) == 10
-            assert dispatcher.events.counters.dropped == 15
+            assert len(transport.requests) == 12
+            assert dispatcher.events.counters.dropped == 38
             assert dispatcher.events.queued == 0
-    assert [(line["log_level"], line["event"]) for line in logs] == [
-        ("warning", "The Event queue is full; Events are dropped")
+            dispatcher.submit(failed("last"))
+    assert [(line["log_level"], line["event"], line.get("dropped")) for line in logs] == [
+        ("warning", "The Event queue is full; Events are dropped", None),
+        ("info", "The Event queue has room again", 38),
     ]
 
 
