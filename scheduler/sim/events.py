@@ -2,7 +2,6 @@
 
 They are kept in the form of core/v1 and shown in that of events.k8s.io/v1 as well.
 """
-# ruff: noqa: ARG002 (the rule of one kind does not need all that the rule of another does)
 
 from collections.abc import Callable
 from datetime import datetime

@@ -1,5 +1,4 @@
 """What the server fills in, keeps and refuses of each kind; pods and Events have modules of their own."""
-# ruff: noqa: ARG002 (the rule of one kind does not need all that the rule of another does)
 
 import re
 from datetime import datetime

@@ -45,6 +45,7 @@ class NodeSimulator:
         self._due: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
         self._unlisten: Callable[[], None] | None = None
         self._addresses = itertools.count(1)
         # UID -> whether the pod is to end (or else to start): each is planned once.
@@ -99,12 +100,12 @@ class NodeSimulator:
 
     def _wake(self, loop: asyncio.AbstractEventLoop) -> None:
         """Have the first that is due done on time, together with those that come soon after it."""
-        at = self._due[0][0]
+        at = self._due[0][0] + self._batch_seconds
         if self._timer is not None:
-            if self._timer.when() <= at + self._batch_seconds:
+            if self._timer_at <= at:
                 return
             self._timer.cancel()
-        self._timer = loop.call_at(at + self._batch_seconds, self._tick)
+        self._timer, self._timer_at = loop.call_at(at, self._tick), at
 
     def _tick(self) -> None:
         self._timer = None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from scheduler.sim.events import EVENTS_GROUP_FORM, EventRules, Form
 from scheduler.sim.kinds import NamespaceRules, NodeRules, Rules
@@ -37,24 +38,24 @@ class Resource:
     shelf: str = ""
     form: Form | None = None
 
-    @property
+    @cached_property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
-    @property
+    @cached_property
     def path(self) -> str:
         """Path of its API version."""
         return f"/apis/{self.api_version}" if self.group else f"/api/{self.version}"
 
-    @property
+    @cached_property
     def shelf_name(self) -> str:
         return self.shelf or f"{self.plural}.{self.group}"
 
-    @property
+    @cached_property
     def singular(self) -> str:
         return self.kind.lower()
 
-    @property
+    @cached_property
     def fields(self) -> Fields:
         own = {"metadata.name": Field(("metadata", "name"))}
         if self.namespaced:

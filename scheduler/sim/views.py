@@ -99,17 +99,10 @@ class Views:
         Raises:
             ApiError: 406, when none is.
         """
-        for media_type in accept.split(",") if accept else [JSON]:
-            name, *parameters = [part.strip() for part in media_type.split(";")]
-            if name not in (JSON, "application/*", "*/*"):
-                continue
-            shape = next((value for key, _, value in (part.partition("=") for part in parameters) if key == "as"), "")
-            if shape in ("", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"):
-                key = (resource.api_version, resource.plural, shape)
-                if key not in self._views:
-                    self._views[key] = self._make(resource, shape)
-                return self._views[key]
-        raise not_acceptable()
+        key = (resource.api_version, resource.plural, accept)
+        if key not in self._views:
+            self._views[key] = self._make(resource, _shape(accept))
+        return self._views[key]
 
     def _make(self, resource: Resource, shape: str) -> View:
         match shape:
@@ -119,6 +112,20 @@ class Views:
                 return TableView(resource, self._clock)
             case _:
                 return MetadataView()
+
+
+def _shape(accept: str) -> str:
+    """What an Accept header asks objects to be shown as; empty, when as they are."""
+    if not accept:
+        return ""
+    for media_type in accept.split(","):
+        name, *parameters = [part.strip() for part in media_type.split(";")]
+        if name not in (JSON, "application/*", "*/*"):
+            continue
+        shape = next((value for key, _, value in (part.partition("=") for part in parameters) if key == "as"), "")
+        if shape in ("", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"):
+            return shape
+    raise not_acceptable()
 
 
 def bookmark(resource: Resource, number: int, *, initial_events_end: bool = False) -> bytes:
