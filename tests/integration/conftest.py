@@ -13,8 +13,11 @@ from tests.support.cluster_session import shared_control_plane
 from tests.support.control_plane import ControlPlane
 from tests.support.kube_scheduler import KubeScheduler
 from tests.support.kwok import Kwok
+from tests.support.reprise_process import RepriseProcess
 
 StartKubeScheduler = Callable[..., KubeScheduler]
+StartReprise = Callable[..., RepriseProcess]
+Say = Callable[[str], None]
 
 
 @pytest.fixture(scope="session")
@@ -54,3 +57,25 @@ def start_kube_scheduler(fresh_cluster: ControlPlane) -> Iterator[StartKubeSched
             return stack.enter_context(KubeScheduler(fresh_cluster, configuration, **options))
 
         yield start
+
+
+@pytest.fixture
+def start_reprise(fresh_cluster: ControlPlane) -> Iterator[StartReprise]:
+    """Start the scheduler, ready, with what `RepriseProcess` takes; it ends with the test if the test did not end it."""
+    with ExitStack() as stack:
+
+        def start(*given: Any, **options: Any) -> RepriseProcess:
+            return stack.enter_context(RepriseProcess(fresh_cluster, *given, **options))
+
+        yield start
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Say:
+    """Print a line of figures for whoever watches the run, also when the test passes."""
+
+    def print_line(line: str) -> None:
+        with capsys.disabled():
+            print(f"\n  {line}", end="", flush=True)
+
+    return print_line

@@ -1,0 +1,176 @@
+"""`reprise run` beside a test control plane: its own process, under its own identity and never as admin."""
+
+import http.client
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from tests.support.api_client import Answer, ApiClient
+from tests.support.control_plane import ControlPlane
+from tests.support.daemons import Daemon
+from tests.support.resources import Object
+
+START_SECONDS = 60.0
+COMMAND = Path(sys.executable).with_name("reprise")
+KUBE_DOCUMENT = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+REPRISE_DOCUMENT = {"apiVersion": "reprise.dev/v1alpha1", "kind": "RepriseConfiguration"}
+
+
+class RepriseError(Exception):
+    """The scheduler ended, or did not do in time what was waited for; the message ends with its last log lines."""
+
+
+class RepriseProcess:
+    """A running scheduler; use it in a `with`, or call `start` and `stop` or `kill`.
+
+    `configuration` is a KubeSchedulerConfiguration as a mapping, which gets a free port for its pages; a file, which is
+    taken as it is; or None for no `--config` at all. The last two serve where the product does by default.
+    """
+
+    def __init__(
+        self,
+        control_plane: ControlPlane,
+        configuration: Mapping[str, Any] | Path | None = KUBE_DOCUMENT,
+        *,
+        user: str = "reprise",
+        name: str = "reprise",
+        seed: int | None = None,
+        tells_story: bool = False,
+        environment: Mapping[str, str] | None = None,
+        arguments: Sequence[str] = (),
+    ) -> None:
+        """Prepare it; with `tells_story` it records to `story`. `environment` adds to this process' own."""
+        assert user != "admin", "the scheduler has to do with the rights it says it needs"
+        folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=control_plane.folder))
+        self.name = name
+        self.story = folder / "story.jsonl"
+        self.start_seconds = 0.0
+        self.port = 0
+        self.daemon: Daemon
+        self.stray_lines: list[str] = []
+        self._client: ApiClient | None = None
+        self._folder = folder
+        self._environment = {**os.environ, **(environment or {})}
+        self._lines: list[Object] = []
+        self._read_bytes = 0
+        self._command: list[str | Path] = [COMMAND, "run"]
+        self._command.append(f"--kubeconfig={control_plane.kubeconfig(user, folder / 'kubeconfig')}")
+        if configuration is not None:
+            self._command.append(f"--config={_configuration_file(configuration, folder)}")
+        if seed is not None:
+            self._command.append(f"--seed={seed}")
+        if tells_story:
+            self._command.append(f"--story={self.story}")
+        self._command += arguments
+
+    def start(self, *, wait_ready: bool = True) -> Self:
+        """Start it; wait until it serves its pages and, unless told otherwise, until /readyz says ok.
+
+        Raises:
+            RepriseError: it ended or was not ready in time.
+        """
+        began = time.monotonic()
+        self.daemon = Daemon(self.name, self._command, folder=self._folder, environment=self._environment)
+        try:
+            self.port = self.wait_for_line("serving", seconds=START_SECONDS)["port"]
+            self._client = ApiClient(f"http://127.0.0.1:{self.port}")
+            if wait_ready:
+                self.wait_until(self.is_ready, seconds=START_SECONDS, what="/readyz says ok")
+        except BaseException:
+            self.kill()
+            raise
+        self.start_seconds = time.monotonic() - began
+        return self
+
+    def stop(self) -> int:
+        """Send SIGTERM and wait for the end; the exit code."""
+        return self._end(Daemon.stop)
+
+    def kill(self) -> int:
+        """Send SIGKILL, as a crash would end it; the exit code, which is -9."""
+        return self._end(Daemon.kill)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.daemon.running:
+            self.stop()
+
+    # ----------------------------------------------------------------------------------------------------------- pages
+
+    def page(self, path: str) -> Answer:
+        """A page, whatever its status: /livez, /readyz, /metrics, /configz."""
+        assert self._client is not None, "start it first"
+        return self._client.send("GET", path, accept="*/*")
+
+    def is_ready(self) -> bool:
+        """Whether /readyz says ok."""
+        try:
+            return self.page("/readyz").status == http.HTTPStatus.OK
+        except (OSError, http.client.HTTPException):
+            return False
+
+    # ------------------------------------------------------------------------------------------------------------- log
+
+    def lines(self, message: str | None = None) -> list[Object]:
+        """What it has logged so far, in order: all, or the lines of this message. Others are in `stray_lines`."""
+        if self.daemon.log.exists():
+            with self.daemon.log.open("rb") as file:
+                file.seek(self._read_bytes)
+                whole, newline, _ = file.read().rpartition(b"\n")
+            self._read_bytes += len(whole) + len(newline)
+            for raw in whole.splitlines():
+                try:
+                    self._lines.append(msgspec.json.decode(raw, type=dict[str, Any]))
+                except msgspec.DecodeError:
+                    self.stray_lines.append(raw.decode(errors="replace"))
+        return [line for line in self._lines if message is None or line.get("msg") == message]
+
+    def wait_for_line(self, message: str, *, seconds: float = 30.0) -> Object:
+        """The first line of this message.
+
+        Raises:
+            RepriseError: it ended or did not write one in time.
+        """
+        self.wait_until(lambda: bool(self.lines(message)), seconds=seconds, what=f"it logs {message!r}")
+        return self.lines(message)[0]
+
+    def wait_until(self, condition: Callable[[], bool], *, seconds: float, what: str) -> None:
+        """Ask until the condition holds.
+
+        Raises:
+            RepriseError: the process ended, or time ran out.
+        """
+        deadline = time.monotonic() + seconds
+        pause = threading.Event()  # never set: a poll needs an interval
+        while not condition():
+            if not self.daemon.running:
+                raise RepriseError(f"{self.name} ended with code {self.daemon.exit_code}\n{self.daemon.tail()}")
+            if time.monotonic() > deadline:
+                raise RepriseError(f"not seen in {seconds:g} s: {what}\n{self.daemon.tail()}")
+            pause.wait(0.02)
+
+    def _end(self, how: Callable[[Daemon], None]) -> int:
+        if self._client is not None:
+            self._client.close()
+        how(self.daemon)
+        assert self.daemon.exit_code is not None
+        return self.daemon.exit_code
+
+
+def _configuration_file(configuration: Mapping[str, Any] | Path, folder: Path) -> Path:
+    if isinstance(configuration, Path):
+        return configuration
+    documents = [{**KUBE_DOCUMENT, **configuration}, {**REPRISE_DOCUMENT, "serving": {"port": 0}}]
+    file = folder / "configuration.yaml"
+    file.write_text("\n---\n".join(json.dumps(document, indent=2) for document in documents))
+    return file
