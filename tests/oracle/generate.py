@@ -1,0 +1,157 @@
+"""Random cases for the oracle: a seed and an index name a case for good, whatever else has been generated.
+
+python -m tests.oracle.generate SEED COUNT     writes the lines of COUNT cases
+"""
+
+import copy
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tests.oracle.configs import broken, configuration
+from tests.oracle.draw import Draw, Json, Setting
+from tests.oracle.nodes import node
+from tests.oracle.pods import existing, pod
+from tests.oracle.refused import refuse
+from tests.oracle.steps import Cluster
+
+REFUSED = "refused"
+# A theme makes one area of the rules frequent in a case; all others stay possible.
+THEMES: dict[str, float] = {
+    "mixed": 14,
+    "resources": 12,
+    "devices": 9,
+    "strategy": 12,
+    "balanced": 8,
+    "levels": 6,
+    "resize": 8,
+    "besteffort": 5,
+    "huge": 2,
+    "affinity": 14,
+    "taints": 8,
+    "ports": 8,
+    "images": 9,
+    "profiles": 8,
+}
+# What cannot be read as a line, a pod or an object.
+UNREADABLE = (
+    "{",
+    "[]",
+    "null",
+    "7",
+    '{"objects":[],"pod":',
+    '{"objects":[]}',
+    '{"objects":[],"pod":null,"config":null}',
+    '{"objects":[],"pod":[],"config":null}',
+    '{"objects":[{"kind":"Node","metadata":[]}],"pod":{"metadata":{"name":"p"}},"config":null}',
+    '{"objects":{},"pod":{"metadata":{"name":"p"}},"config":null}',
+    '{"objects":[{"apiVersion":"v1","metadata":{"name":"n"}}],"pod":{},"config":null}',
+    '{"objects":[],"pod":{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"lots"}}}]}}}',
+    '{"objects":[],"pod":{"metadata":{"name":"p"},"spec":{"containers":{"name":"c"}}}}',
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Lines that belong together: a whole state, then the steps on it. A line is text, because it may be unreadable."""
+
+    name: str
+    lines: tuple[str, ...]
+    expect: tuple[str, ...] = ()  # what each line must give, where it is not the oracle's answer: "refused", else ""
+
+    def expected(self, index: int) -> str:
+        return self.expect[index] if self.expect else ""
+
+
+def encode(line: Json) -> str:
+    return json.dumps(line, separators=(",", ":"))
+
+
+def cases(seed: int, count: int, start: int = 0) -> Iterator[Case]:
+    """Cases of one line."""
+    for index in range(start, start + count):
+        yield case(seed, index)
+
+
+def sequences(seed: int, count: int, start: int = 0) -> Iterator[Case]:
+    """Cases of a whole state and 1 to 20 steps."""
+    for index in range(start, start + count):
+        yield sequence(seed, index)
+
+
+def case(seed: int, index: int, *, nodes: int = 12, pods: int = 25) -> Case:
+    """Case `index` of a seed, with at most so many nodes and pods."""
+    draw, name = Draw(f"{seed}/{index}"), f"s{seed}-{index}"
+    if draw.chance(0.01):
+        return Case(name, (draw.pick(UNREADABLE),))
+    setting, made_nodes, made_pods, config, wanted = cluster(draw, nodes, pods)
+    objects = [*made_nodes, *made_pods]
+    if draw.chance(0.03):
+        feature = refuse(draw, objects, wanted)
+        refused = encode({"objects": objects, "pod": wanted, "config": None})
+        return Case(f"{name}-{REFUSED}-{feature.replace(' ', '-')}", (refused,), (REFUSED,))
+    if config is not None and draw.chance(0.05):
+        config = broken(draw, config)
+    draw_objects = draw.some(objects, len(objects), len(objects))
+    if draw.chance(0.1):
+        draw_objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "uid-shop"}})
+    line: Json = {"objects": draw_objects, "pod": wanted, "config": config}
+    if draw.chance(0.03):
+        line["note"] = setting.theme  # unknown keys are ignored
+    return Case(f"{name}-{setting.theme}", (encode(line),))
+
+
+def cluster(draw: Draw, nodes: int, pods: int) -> tuple[Setting, list[Json], list[Json], Json | None, Json]:
+    setting = Setting(draw.weighted(THEMES), roomy=draw.chance(0.6))
+    names = [f"n{i + 1}" for i in range(draw.whole(1, draw.pick((min(3, nodes), nodes))))]
+    made_nodes = [node(draw, name, f"uid-{name}", setting) for name in names]
+    count = draw.whole(0, draw.pick((min(6, pods), pods)))
+    made_pods = [existing(draw, f"p{i}", f"uid-p{i}", setting, names) for i in range(count)]
+    config, profiles = configuration(draw, setting, names)
+    return setting, made_nodes, made_pods, config, wanted_pod(draw, setting, names, profiles, made_pods)
+
+
+def wanted_pod(draw: Draw, setting: Setting, names: list[str], profiles: list[str], pods: list[Json]) -> Json:
+    """The pod to evaluate: mostly a new one; else one of the state's pods, bound or not, or a newer version of it."""
+    if pods and draw.chance(0.12):
+        wanted = copy.deepcopy(draw.pick(pods))
+        if draw.chance(0.3):
+            wanted["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "300m"}}
+    else:
+        wanted = pod(draw, "wanted", "uid-wanted", setting, names)
+        if draw.chance(0.04):
+            wanted["spec"]["nodeName"] = draw.pick((*names, "gone"))
+    if draw.chance(0.9):
+        wanted["spec"]["schedulerName"] = draw.pick((*profiles, profiles[0], "unknown"))
+    return wanted
+
+
+def sequence(seed: int, index: int, *, nodes: int = 8, pods: int = 15, steps: int = 20) -> Case:
+    """Sequence `index` of a seed; its pods to evaluate are few shapes that come again and again."""
+    draw = Draw(f"{seed}/sequence/{index}")
+    setting, made_nodes, made_pods, config, wanted = cluster(draw, nodes, pods)
+    names = [one["metadata"]["name"] for one in made_nodes]
+    shapes = [wanted, *(pod(draw, f"shape{i}", "", setting, names) for i in range(draw.whole(0, 2)))]
+    for shape in shapes[1:]:
+        shape["spec"]["schedulerName"] = wanted["spec"].get("schedulerName", "default-scheduler")
+    lines = [encode({"objects": [*made_nodes, *made_pods], "pod": wanted, "config": config})]
+    changing = Cluster(draw, setting, made_nodes, made_pods)
+    for number in range(draw.whole(1, steps)):
+        line = changing.step() if draw.chance(0.9) else {"apply": []}
+        again = copy.deepcopy(draw.pick(shapes))
+        again["metadata"] |= {"name": f"wanted{number}", "uid": f"uid-wanted{number}"}
+        if again["spec"].get("nodeName") is None and draw.chance(0.08) and changing.pods:
+            again = copy.deepcopy(draw.pick(list(changing.pods.values())))
+        lines.append(encode(line | {"pod": again}))
+    return Case(f"s{seed}-sequence{index}-{setting.theme}", tuple(lines))
+
+
+def main() -> None:
+    seed, count = (int(argument) for argument in sys.argv[1:3])
+    for made in cases(seed, count):
+        sys.stdout.writelines(f"{line}\n" for line in made.lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Pods that must be refused as long as the rule they need does not exist: the answer has to be an error."""
+
+from tests.oracle.draw import Draw, Json
+
+TERM: Json = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+
+
+def refuse(draw: Draw, objects: list[Json], pod: Json) -> str:
+    """Give the pod, or the cluster around it, one feature without a rule, and return its name."""
+    spec = pod["spec"]
+    container = spec["containers"][0]
+    volume: Json = draw.pick(
+        (
+            {"persistentVolumeClaim": {"claimName": "data"}},
+            {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
+            {"nfs": {"server": "s", "path": "/"}},
+            {"csi": {"driver": "d.example"}},
+            {"gcePersistentDisk": {"pdName": "d"}},
+            {"awsElasticBlockStore": {"volumeID": "v"}},
+            {"iscsi": {"targetPortal": "t", "iqn": "i", "lun": 0}},
+        )
+    )
+    features = (
+        "spread",
+        "affinity",
+        "anti-affinity",
+        "preferred",
+        "claims",
+        "volume",
+        "device class",
+        "restart rules",
+        "user namespace",
+        "mount options",
+        "known anti-affinity",
+    )
+    feature = draw.pick(features)
+    match feature:
+        case "spread":
+            spec["topologySpreadConstraints"] = [
+                {
+                    "maxSkew": 1,
+                    "topologyKey": "kubernetes.io/hostname",
+                    "labelSelector": {},
+                    "whenUnsatisfiable": draw.pick(("DoNotSchedule", "ScheduleAnyway")),
+                }
+            ]
+        case "affinity":
+            spec.setdefault("affinity", {})["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}
+        case "anti-affinity":
+            spec.setdefault("affinity", {})["podAntiAffinity"] = {
+                "requiredDuringSchedulingIgnoredDuringExecution": [TERM]
+            }
+        case "preferred":
+            kind = draw.pick(("podAffinity", "podAntiAffinity"))
+            term: Json = {"weight": 1, "podAffinityTerm": TERM}
+            spec.setdefault("affinity", {})[kind] = {"preferredDuringSchedulingIgnoredDuringExecution": [term]}
+        case "claims":
+            spec["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu-claim"}]
+        case "volume":
+            spec.setdefault("volumes", []).append({"name": "refused", **volume})
+        case "device class":
+            objects.append(
+                {
+                    "apiVersion": "resource.k8s.io/v1",
+                    "kind": "DeviceClass",
+                    "metadata": {"name": "gpus", "uid": "uid-gpus"},
+                    "spec": {"extendedResourceName": "example.com/tpu"},
+                }
+            )
+            container.setdefault("resources", {}).setdefault("requests", {})["example.com/tpu"] = "1"
+        case "restart rules":
+            container["restartPolicyRules"] = [
+                {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+            ]
+        case "user namespace":
+            spec["hostNetwork"], spec["hostUsers"] = True, False
+        case "mount options":
+            container["volumeMounts"] = [{"name": "v0", "mountPath": "/data", "bindMountOptions": ["noexec"]}]
+        case "known anti-affinity":
+            objects.append(guard(draw, pod["metadata"]["namespace"]))
+    return feature
+
+
+def guard(draw: Draw, namespace: str) -> Json:
+    """A running pod whose required anti-affinity reaches the namespace: it is in it, names it, or selects all of them."""
+    home = draw.pick((namespace, "elsewhere"))
+    term: Json = dict(TERM)
+    reach: tuple[Json, ...] = ({"namespaces": [namespace]}, {"namespaceSelector": {}})
+    if home != namespace:
+        term |= draw.pick(reach)
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "guard", "namespace": home, "uid": "uid-guard", "labels": {"app": "guard"}},
+        "spec": {
+            "nodeName": "n1",
+            "containers": [{"name": "c", "image": "app:v1", "resources": {}}],
+            "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
+        },
+        "status": {"phase": "Running"},
+    }
