@@ -96,7 +96,7 @@ class Reflector(Generic[ObjectT]):
         self._heard_at = self._timing.monotonic()
         self._listed_at = float("-inf")
         self._link = Link(resource.full_name, self._timing)
-        self._backoff = Backoff(self._timing, initial_seconds=0.8, maximum_seconds=30.0, reset_after_seconds=120.0)
+        self._backoff = Backoff(self._timing, initial_seconds=0.1, maximum_seconds=30.0, reset_after_seconds=120.0)
 
     def __len__(self) -> int:
         """How many objects are known."""

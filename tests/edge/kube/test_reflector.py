@@ -333,8 +333,8 @@ async def test_expiry_over_and_over_is_met_with_back_off() -> None:
         await asyncio.sleep(1)
         opened.end()
         await asyncio.sleep(10)
-        # 0.8, 1.6, 3.2 s apart: four tries in ten seconds.
-        assert len(transport.watches) == 1 + 4
+        # 0.1, 0.2, 0.4, 0.8, 1.6, 3.2 s apart: seven tries in ten seconds.
+        assert len(transport.watches) == 1 + 7
 
 
 # ------------------------------------------------------------------------------------------------------------- connections
@@ -411,7 +411,7 @@ async def test_tries_are_spaced_by_a_growing_jittered_back_off() -> None:
         await asyncio.sleep(200)
         moments = [request.at for request in transport.watches]
     gaps = [round(later - earlier, 3) for earlier, later in pairwise(moments)]
-    assert gaps[:8] == [1.2, 2.4, 4.8, 9.6, 19.2, 38.4, 45.0, 45.0]
+    assert gaps[:11] == [0.15, 0.3, 0.6, 1.2, 2.4, 4.8, 9.6, 19.2, 38.4, 45.0, 45.0]
 
 
 async def test_an_outage_is_two_log_lines_however_long_it_lasts() -> None:
@@ -438,7 +438,7 @@ async def test_an_outage_is_two_log_lines_however_long_it_lasts() -> None:
 async def test_another_kind_of_failure_is_another_log_line() -> None:
     transport = ScriptedTransport()
     forbidden = ApiError(403, "Forbidden", 'pods is forbidden: User "x" cannot watch resource "pods"')
-    transport.watch_answers = [UNREACHABLE, UNREACHABLE, forbidden, forbidden, forbidden]
+    transport.watch_answers = [UNREACHABLE, UNREACHABLE, *[forbidden] * 20]
     with structlog.testing.capture_logs() as logs:
         async with watching(transport):
             await asyncio.sleep(20)
@@ -476,7 +476,7 @@ async def test_an_error_in_the_stream_is_waited_out_and_the_watch_resumed() -> N
         first.say(bookmark(5, ends_initial_events=True), error_event(500, "etcdserver: leader changed"))
         await asyncio.sleep(1)
         assert watched.state() == "refused"
-        assert [round(request.at, 1) for request in transport.watches] == [0.0, 0.8]
+        assert [round(request.at, 1) for request in transport.watches] == [0.0, 0.1]
         assert transport.watches[1].query["resourceVersion"] == "5"
 
 
@@ -489,7 +489,7 @@ async def test_a_server_that_ends_each_watch_at_once_is_not_asked_in_a_hot_loop(
         for stream in (first, *rest):
             stream.end()
         await asyncio.sleep(10)
-        assert len(transport.watches) == 1 + 4
+        assert len(transport.watches) == 1 + 7
 
 
 async def test_a_quiet_watch_after_an_outage_counts_as_working() -> None:
@@ -499,7 +499,7 @@ async def test_a_quiet_watch_after_an_outage_counts_as_working() -> None:
         first.say(bookmark(5, ends_initial_events=True))
         await asyncio.sleep(1)
         first.break_off()
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.05)
         assert watched.state() == "unreachable"
         await asyncio.sleep(2)
         assert watched.state() == "watching"
