@@ -137,13 +137,16 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugi
         return by_highest(scores, high)
 
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:
-        rules = _rules(pod)
-        selector = pod.pod.spec.node_selector or {}
-        required = None
+        # What is absent is told apart from what is empty: it skips the rule where the other says nothing.
+        rules, selector = _rules(pod), pod.pod.spec.node_selector
+        labels = required = preferred = None
+        if selector is not None:
+            labels = tuple(sorted(selector.items()))
         if rules.required is not None:
             required = tuple(sorted({_signed(term) for term in rules.required.node_selector_terms or ()}))
-        preferred = tuple(sorted((term.weight, _signed(term.preference)) for term in rules.preferred or ()))
-        return (tuple(sorted(selector.items())), required, preferred)
+        if rules.preferred is not None:
+            preferred = tuple(sorted((term.weight, _signed(term.preference)) for term in rules.preferred))
+        return (labels, required, preferred)
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         return (ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),)

@@ -84,10 +84,9 @@ def _refused_by_taints(pod: PodInfo) -> Verdicts[tuple[Taint, ...]]:
 
 
 def _count_of_soft_taints(pod: PodInfo) -> Verdicts[tuple[Taint, ...]]:
-    # A toleration of another effect does not count here, even when it covers the taint's key.
-    soft = [one for one in pod.pod.spec.tolerations or () if one.effect in ("", PREFER_NO_SCHEDULE)]
+    tolerations = pod.pod.spec.tolerations or ()
 
     def count(taints: tuple[Taint, ...]) -> int:
-        return sum(taint.effect == PREFER_NO_SCHEDULE and not is_tolerated(taint, soft) for taint in taints)
+        return sum(taint.effect == PREFER_NO_SCHEDULE and not is_tolerated(taint, tolerations) for taint in taints)
 
     return Verdicts(count, np.int64)

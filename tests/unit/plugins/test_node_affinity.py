@@ -311,7 +311,9 @@ def test_pods_that_can_be_answered_differently_are_signed_differently() -> None:
         sign(pod)
         for pod in (
             make_pod(),
+            make_pod(node_selector={}),
             make_pod(node_selector={"a": ""}),
+            with_affinity(preferred=[]),
             with_affinity([]),
             with_affinity([{}]),
             with_affinity([has("a")]),

@@ -54,10 +54,13 @@ def test_a_difference_is_halved_toward_zero() -> None:
     assert score(pod, {"cpu": "1", "memory": "1Gi"}) == 50 + 37 // 2
 
 
-def test_floats_are_those_of_go() -> None:
-    # |0.1 - 0.8| / 2 = 0.35000000000000003 -> 64.99999999999999 -> 64; exact arithmetic says 65
-    pod = make_pod(requests={"cpu": "100m", "memory": "800"})
-    assert score(pod, {"cpu": "1", "memory": "1000"}) == 50 + (50 + 64 - 100) // 2
+@pytest.mark.parametrize("resources", [("cpu", "memory"), ("cpu", "memory", "ephemeral-storage")])
+def test_floats_are_those_of_go(resources: tuple[str, ...]) -> None:
+    # before: |0 - 0.02| / 2 = 0.01 -> 99. After: |0.1 - 0.8| / 2 = 0.35000000000000003 -> 64.99999999999999 -> 64;
+    # exact arithmetic says 65, and so does the standard deviation, which is not for two resources
+    pod = make_pod(requests={"cpu": "100m", "memory": "780"})
+    allocatable, used = {"cpu": "1", "memory": "1000"}, {"memory": "20"}
+    assert score(pod, allocatable, used, resources) == 50 + (50 + 64 - 99) // 2 == 57
 
 
 def test_use_beyond_what_there_is_counts_as_all_of_it() -> None:

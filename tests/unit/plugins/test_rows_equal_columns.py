@@ -6,7 +6,7 @@ from random import Random
 
 import msgspec
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.api.objects import Pod
@@ -87,6 +87,7 @@ def random_table(random: Random) -> NodeTable:
     )
 
 
+@settings(max_examples=50)
 @given(st.integers(0, 2**32))
 def test_rows_equal_columns(seed: int) -> None:
     random = Random(seed)
