@@ -54,7 +54,18 @@ def failure_instructions(
     condition = _condition(pod, reason, message, now)
     nominated = "" if clear_nomination and pod.status.nominated_node_name else None
     if condition is not None or nominated is not None:
-        yield PatchPodStatus(pod=reference_to(pod), condition=condition, nominated_node_name=nominated)
+        yield PatchPodStatus(
+            pod=reference_to(pod),
+            condition=condition,
+            condition_order=[] if condition is None else _order(pod),
+            nominated_node_name=nominated,
+        )
+
+
+def _order(pod: Pod) -> list[str]:
+    """Conditions stay where they are; a new one goes last (kube-scheduler 1.37: UpdatePodCondition)."""
+    types = [condition.type for condition in pod.status.conditions or ()]
+    return types if POD_SCHEDULED in types else [*types, POD_SCHEDULED]
 
 
 def _condition(pod: Pod, reason: str, message: str, now: float) -> Condition | None:

@@ -39,10 +39,14 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PatchPodStatus(_Instruction, frozen=True):
-    """Write one condition and, when not None, ``status.nominatedNodeName`` ("" clears it)."""
+    """Write one condition and, when not None, ``status.nominatedNodeName`` ("" clears it).
+
+    ``condition_order`` has the types of all the pod's conditions, this one included, as they shall stand.
+    """
 
     pod: PodReference
     condition: Condition | None = None
+    condition_order: list[str] = []
     nominated_node_name: str | None = None
 
 

@@ -69,6 +69,7 @@ class StatusJob:
         self._writer = writer
         self._pod = pod
         self._conditions: dict[str, Condition] = {}
+        self._condition_order: list[str] = []
         self._nominated_node_name: str | None = None
         self._retries = Retries(writer.timing.chance)
         self._take(instruction)
@@ -89,6 +90,7 @@ class StatusJob:
                 # The earlier patch, which was not sent, carried the time of the transition.
                 condition = msgspec.structs.replace(condition, last_transition_time=before.last_transition_time)
             self._conditions[condition.type] = condition
+            self._condition_order = instruction.condition_order
         if instruction.nominated_node_name is not None:
             self._nominated_node_name = instruction.nominated_node_name
 
@@ -122,6 +124,9 @@ class StatusJob:
         status: dict[str, Any] = {}
         if self._conditions:
             status["conditions"] = [_condition(condition) for condition in self._conditions.values()]
+        if self._condition_order:
+            # Without it the server puts what the patch names before everything else.
+            status["$setElementOrder/conditions"] = [{"type": name} for name in self._condition_order]
         if self._nominated_node_name is not None:
             status["nominatedNodeName"] = self._nominated_node_name or None
         return msgspec.json.encode({"metadata": {"uid": self._pod.uid}, "status": status})

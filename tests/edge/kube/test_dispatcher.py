@@ -419,6 +419,16 @@ async def test_a_status_patch_has_the_condition_and_the_uid() -> None:
         }
 
 
+async def test_a_status_patch_says_where_the_condition_stands_among_the_others() -> None:
+    transport = ScriptedTransport(ok())
+    async with dispatching(transport) as it:
+        order = ["example.com/Ready", "PodScheduled"]
+        it.submit(PatchPodStatus(pod=reference("a"), condition=condition(), condition_order=order))
+        await asyncio.sleep(0.01)
+        written = transport.requests[0].body["status"]
+        assert written["$setElementOrder/conditions"] == [{"type": "example.com/Ready"}, {"type": "PodScheduled"}]
+
+
 async def test_a_status_that_stays_as_it_was_keeps_its_transition_time() -> None:
     transport = ScriptedTransport(ok())
     async with dispatching(transport) as it:
