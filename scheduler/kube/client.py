@@ -7,6 +7,7 @@ The Authorization header is marked sensitive and appears in no log and no error.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import os
 import socket
@@ -41,6 +42,7 @@ PING_TIMEOUT_SECONDS = 15.0
 # HTTP/2 lets this much of one answer, and of all answers, be under way; the default of 64 KiB slows down large lists.
 STREAM_WINDOW_BYTES = 4 << 20
 CONNECTION_WINDOW_BYTES = 16 << 20
+READS_PER_TURN = 16
 
 
 class ApiClient:
@@ -221,15 +223,22 @@ class ApiClient:
 
 
 class _Lines:
-    """Cuts a stream into lines."""
+    """Cuts a stream into lines.
+
+    A read of what has arrived already does not go through the event loop, so in a large list the others get a turn now and then.
+    """
 
     def __init__(self, reader: ResponseBodyReader, url: str) -> None:
         self._reader = reader
         self._url = url
         self._rest: list[bytes] = []
+        self._reads = 0
 
     async def lines(self) -> list[bytes] | None:
         while True:
+            self._reads += 1
+            if self._reads % READS_PER_TURN == 0:
+                await asyncio.sleep(0)
             try:
                 chunk = await self._reader.read_chunk()
             except DetailedPyreqwestError as error:

@@ -11,7 +11,9 @@ import pytest
 import structlog
 from aiohttp import web
 from kubernetes.client import Configuration
+from pyreqwest.bytes import Bytes
 
+from scheduler.kube import client as client_module
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import Credentials, CredentialsError
 from scheduler.kube.transport import ApiError, FailureKind, TransportFailure, error_of
@@ -246,6 +248,33 @@ async def test_a_large_event_and_many_small_ones_arrive_unharmed() -> None:
         while lines := await stream.lines():
             got += lines
     assert got == [big, *small]
+
+
+async def test_a_list_that_has_arrived_already_does_not_keep_others_from_running() -> None:
+    class Arrived:
+        """A body whose parts are all there: reading it never waits."""
+
+        left = 1000
+
+        async def read_chunk(self) -> Bytes | None:
+            self.left -= 1
+            return Bytes(b"line\n") if self.left >= 0 else None
+
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    reader: Any = Arrived()
+    lines = client_module._Lines(reader, "http://server/")
+    while await lines.lines():
+        pass
+    task.cancel()
+    assert turns > 50
 
 
 async def test_no_compression_is_asked_for_on_a_watch() -> None:
