@@ -7,9 +7,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
+from typing import Any
 
 import pytest
 from aiohttp import web
+from kubernetes.client import Configuration
+
+from scheduler.kube.client import ApiClient
+from scheduler.kube.credentials import Credentials
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -86,3 +92,28 @@ def authority(folder: Path, name: str = "cluster") -> Authority:
     if shutil.which("openssl") is None:
         pytest.skip("openssl is missing: apt-get install openssl")
     return Authority(folder, name).create()
+
+
+TOKEN = "s3cret-token"
+
+
+def configuration(url: str, **settings: Any) -> Configuration:
+    made: Any = type.__call__(Configuration)
+    made.host = url
+    made.proxy = None
+    made.api_key["BearerToken"] = f"Bearer {TOKEN}"
+    for name, value in settings.items():
+        setattr(made, name, value)
+    assert isinstance(made, Configuration)
+    return made
+
+
+def client_of(url: str, **settings: Any) -> ApiClient:
+    credentials = Credentials(lambda: configuration(url, **settings), "the test", monotonic=monotonic)
+    return ApiClient(credentials, version="1.2.3")
+
+
+async def read_all(api: ApiClient, path: str) -> None:
+    async with api.watch(path) as stream:
+        while await stream.lines():
+            pass
