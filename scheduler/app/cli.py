@@ -90,8 +90,8 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "No cluster is needed: simulated nodes run what is bound to them.",
         _demo,
     )
-    command.add_argument("--nodes", type=_positive, default=500, metavar="N", help="simulated nodes (default: 500)")
-    command.add_argument("--pods", type=_positive, default=5000, metavar="N", help="pods to schedule (default: 5000)")
+    command.add_argument("--nodes", type=_positive, default=200, metavar="N", help="simulated nodes (default: 200)")
+    command.add_argument("--pods", type=_positive, default=2000, metavar="N", help="pods to schedule (default: 2000)")
     command.add_argument("--no-live", action="store_true", help="no live view, only the summary")
     command.add_argument("--output", choices=("text", "json"), default="text", help="form of the summary")
     command.add_argument("--seed", type=int, default=0, help="decides shapes and ties (default: 0)")

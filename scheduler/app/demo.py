@@ -81,11 +81,12 @@ async def _scheduler(server: ApiServer, seed: int) -> AsyncIterator[Runtime]:
             runtime = Runtime(load(None), client, hostname=socket.gethostname(), seed=seed)
             stop = asyncio.Event()
             running = asyncio.create_task(runtime.run(stop))
+            synced = asyncio.create_task(runtime.synced.wait())
             try:
-                while not runtime.is_synced and not running.done():
-                    await asyncio.sleep(POLL_SECONDS)
+                await asyncio.wait((synced, running), return_when=asyncio.FIRST_COMPLETED)
                 yield runtime
             finally:
+                synced.cancel()
                 stop.set()
                 await running
 
@@ -96,12 +97,10 @@ async def _burst(
     began = time.perf_counter()
     live = None if options.no_live or not console.is_terminal else Live(console=console, auto_refresh=False)
     with live or contextlib.nullcontext():
-        created = 0
         moved_at, before = began, -1
-        for pod in build_pods(options.pods, seed=options.seed):
+        for number, pod in enumerate(build_pods(options.pods, seed=options.seed)):
             server.create(pod)
-            created += 1
-            if created % 200 == 0:
+            if number % 200 == 0:
                 # The burst is a burst, and the scheduler is at work while it lasts.
                 await asyncio.sleep(0)
         while not _is_settled(runtime, options.pods):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 NAMESPACE = "demo"
@@ -18,18 +19,42 @@ class Shape(NamedTuple):
     cpu: str
     memory: str
     image: str
-    spec: dict[str, Any] = {}
+    spec: Mapping[str, Any] = MappingProxyType({})
 
 
-_AMD64 = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-    {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}]}}}
-_PREFERS_COMPUTE = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
-    {"weight": 80, "preference": {"matchExpressions": [
-        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["compute-16"]}]}}]}}
+_AMD64 = {
+    "nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}
+            ]
+        }
+    }
+}
+_PREFERS_COMPUTE = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {
+                "weight": 80,
+                "preference": {
+                    "matchExpressions": [
+                        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["compute-16"]}
+                    ]
+                },
+            }
+        ]
+    }
+}
 
 SHAPES = (
-    Shape("batch-worker", 60, "100m", "128Mi", "batch/worker:3.2", {
-        "tolerations": [{"key": "dedicated", "operator": "Equal", "value": "batch", "effect": "NoSchedule"}]}),
+    Shape(
+        "batch-worker",
+        60,
+        "100m",
+        "128Mi",
+        "batch/worker:3.2",
+        {"tolerations": [{"key": "dedicated", "operator": "Equal", "value": "batch", "effect": "NoSchedule"}]},
+    ),
     Shape("ci-job", 25, "200m", "256Mi", "ci/runner:11.4", {"affinity": _AMD64}),
     Shape("web", 10, "150m", "200Mi", "shop/web:5.0", {"nodeSelector": {"kubernetes.io/os": "linux"}}),
     Shape("trainer", 5, "500m", "1Gi", "ml/trainer:0.9", {"affinity": _PREFERS_COMPUTE, "priority": 100}),
@@ -56,11 +81,13 @@ def build_pod(shape: Shape, index: int) -> dict[str, Any]:
         },
         "spec": {
             "schedulerName": SCHEDULER_NAME,
-            "containers": [{
-                "name": "main",
-                "image": shape.image,
-                "resources": {"requests": {"cpu": shape.cpu, "memory": shape.memory}},
-            }],
+            "containers": [
+                {
+                    "name": "main",
+                    "image": shape.image,
+                    "resources": {"requests": {"cpu": shape.cpu, "memory": shape.memory}},
+                }
+            ],
             **shape.spec,
         },
     }

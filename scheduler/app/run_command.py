@@ -45,9 +45,7 @@ def run(options: argparse.Namespace) -> int:
     for warning in configuration.warnings:
         log.warning("configuration", detail=warning)
     try:
-        credentials = load_credentials(
-            options.kubeconfig or _kubeconfig_of(configuration), monotonic=time.monotonic
-        )
+        credentials = load_credentials(options.kubeconfig or _kubeconfig_of(configuration), monotonic=time.monotonic)
     except CredentialsError as error:
         print(f"reprise run: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -67,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"reprise run: {error}", file=sys.stderr)
     except OSError as error:
         print(f"reprise run: {error}", file=sys.stderr)
-    except ExceptionGroup as error:
-        log.error("a part of the scheduler failed; the process ends", exc_info=error)
+    except ExceptionGroup:
+        log.exception("a part of the scheduler failed; the process ends")
     return EXIT_FAILURE
 
 
@@ -92,9 +90,7 @@ async def _serve(
     stop = asyncio.Event()
     _stop_on_signals(stop)
     async with client:
-        runtime = Runtime(
-            configuration, client, hostname=socket.gethostname(), seed=seed, write_story=write_story
-        )
+        runtime = Runtime(configuration, client, hostname=socket.gethostname(), seed=seed, write_story=write_story)
         server = Server(_pages(configuration, runtime))
         serving = configuration.reprise.serving
         port = await server.start(serving.bind_address, serving.port)
@@ -126,8 +122,18 @@ def _pages(configuration: Configuration, runtime: Runtime) -> Pages:
         SchedulerCollector(runtime.state),
         CountersCollector(
             [
-                ("scheduler_watch_events", "Objects that a watch delivered.", ["resource"], _watched(runtime, "events")),
-                ("scheduler_relists", "Complete lists after the first one.", ["resource"], _watched(runtime, "relists")),
+                (
+                    "scheduler_watch_events",
+                    "Objects that a watch delivered.",
+                    ["resource"],
+                    _watched(runtime, "events"),
+                ),
+                (
+                    "scheduler_relists",
+                    "Complete lists after the first one.",
+                    ["resource"],
+                    _watched(runtime, "relists"),
+                ),
                 (
                     "scheduler_undecodable_objects",
                     "Objects that could not be decoded and were left out.",
@@ -148,7 +154,7 @@ def _pages(configuration: Configuration, runtime: Runtime) -> Pages:
         ready={
             "ping": ping,
             "shutdown": lambda: not runtime.is_stopping,
-            "sched-handler-sync": lambda: runtime.is_synced,
+            "sched-handler-sync": runtime.synced.is_set,
         },
         metrics=lambda: (render(collectors), CONTENT_TYPE),
         configuration=configuration.as_kube_document,

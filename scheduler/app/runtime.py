@@ -78,10 +78,9 @@ class Runtime:
             on_cycle=self._cycle_done,
             on_bad_object=_log_bad_object,
         )
-        self.reflectors: list[Reflector[Any]] = [
-            Reflector(transport, resource, self._deliver) for resource in WATCHED
-        ]
-        self.is_synced = False
+        self.reflectors: list[Reflector[Any]] = [Reflector(transport, resource, self._deliver) for resource in WATCHED]
+        self._watches: tuple[asyncio.Task[None], ...] = ()
+        self.synced = asyncio.Event()
         self.is_stopping = False
 
     def _deliver(self, stimulus: Any) -> None:
@@ -131,27 +130,25 @@ class Runtime:
             await self.dispatcher.close()
         return outcome
 
-    _watches: tuple[asyncio.Task[None], ...] = ()
-
     async def _start(self, group: asyncio.TaskGroup) -> None:
         await self._wait_for_rights()
         self._watches = tuple(group.create_task(reflector.run()) for reflector in self.reflectors)
         for reflector in self.reflectors:
             await reflector.synced.wait()
-        self.is_synced = True
+        self.synced.set()
         log.info("caches are synced", **{reflector.resource.name: len(reflector) for reflector in self.reflectors})
         self.loop.start_scheduling()
 
     async def _wait_for_rights(self) -> None:
         """Ask what we may do until it is everything: without it pods would be seen and not bound."""
         backoff = Backoff(self._timing, initial_seconds=0.5, maximum_seconds=10.0)
-        reported: object = None
+        reported: object = None  # what was last logged: one line for each change
         while True:
             try:
                 missing = await missing_rights(self._transport)
             except (TransportFailure, AccessReviewError) as error:
-                if reported != type(error):
-                    reported = type(error)
+                if reported != str(error):
+                    reported = str(error)
                     log.warning("cannot ask the API server for our rights; will retry", error=str(error))
                 await asyncio.sleep(backoff.next_seconds())
                 continue

@@ -13,7 +13,9 @@ def ping() -> bool:
     return True
 
 
-def report(endpoint: str, checks: Mapping[str, Check], *, excluded: Collection[str] = (), verbose: bool = False) -> tuple[int, str]:
+def report(
+    endpoint: str, checks: Mapping[str, Check], *, excluded: Collection[str] = (), verbose: bool = False
+) -> tuple[int, str]:
     """HTTP status and body for one health endpoint: ``ok``, or a line for each check when asked for or when one fails."""
     lines, failed = [], False
     for name, check in checks.items():

@@ -68,7 +68,9 @@ class Server:
             await site.start()
         except OSError as error:
             await runner.cleanup()
-            raise ServingError(f"cannot listen on {address}:{port}: {error.strerror}; set serving.port to a free one") from error
+            raise ServingError(
+                f"cannot listen on {address}:{port}: {error.strerror}; set serving.port to a free one"
+            ) from error
         self._runner = runner
         taken: int = runner.addresses[0][1]
         return taken

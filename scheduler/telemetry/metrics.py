@@ -50,9 +50,7 @@ class SchedulerCollector(Collector):
         for (result, profile), histogram in sorted(measurements.attempt_seconds.items()):
             _add(seconds, [profile, result], histogram)
         yield seconds
-        algorithm = HistogramMetricFamily(
-            "scheduler_scheduling_algorithm_duration_seconds", "Time of a decision."
-        )
+        algorithm = HistogramMetricFamily("scheduler_scheduling_algorithm_duration_seconds", "Time of a decision.")
         _add(algorithm, [], measurements.algorithm_seconds)
         yield algorithm
         sli = HistogramMetricFamily(
@@ -93,7 +91,9 @@ class SchedulerCollector(Collector):
             incoming.add_metric([room_name, event], count)
         yield incoming
         rejected = GaugeMetricFamily(
-            "scheduler_unschedulable_pods", "Waiting pods by the plugin that rejected them.", labels=["plugin", "profile"]
+            "scheduler_unschedulable_pods",
+            "Waiting pods by the plugin that rejected them.",
+            labels=["plugin", "profile"],
         )
         for (plugin, profile), count in sorted(queue.unschedulable_plugins().items()):
             rejected.add_metric([plugin, profile], count)

@@ -1,0 +1,91 @@
+"""The pages over a real socket on loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from scheduler.serving.health import ping
+from scheduler.serving.server import Pages, Server, ServingError
+
+READY = {"ping": ping, "sched-handler-sync": lambda: False}
+
+
+def make_pages() -> Pages:
+    return Pages(
+        live={"ping": ping},
+        ready=READY,
+        metrics=lambda: (b"scheduler_up 1\n", "text/plain; version=0.0.4; charset=utf-8"),
+        configuration=lambda: {"kind": "KubeSchedulerConfiguration"},
+    )
+
+
+@contextlib.asynccontextmanager
+async def serving() -> AsyncIterator[str]:
+    server = Server(make_pages())
+    port = await server.start("127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        await server.stop()
+
+
+async def get(path: str) -> tuple[int, str, str]:
+    async with serving() as url, aiohttp.ClientSession() as session, session.get(url + path) as response:
+        return response.status, response.headers["Content-Type"], await response.text()
+
+
+async def test_livez_is_green_while_readyz_is_red() -> None:
+    assert (await get("/livez"))[::2] == (200, "ok")
+    assert (await get("/readyz"))[0] == 500
+
+
+async def test_a_single_check_has_a_page_of_its_own() -> None:
+    assert (await get("/readyz/ping"))[::2] == (200, "ok")
+
+
+async def test_an_unknown_check_is_not_found_and_the_known_ones_are_named() -> None:
+    assert (await get("/readyz/etcd"))[::2] == (404, "no check etcd; there are: ping, sched-handler-sync\n")
+
+
+async def test_checks_can_be_excluded_by_query() -> None:
+    assert (await get("/readyz?exclude=sched-handler-sync"))[::2] == (200, "ok")
+
+
+async def test_metrics_carry_the_exposition_content_type() -> None:
+    assert await get("/metrics") == (200, "text/plain; version=0.0.4; charset=utf-8", "scheduler_up 1\n")
+
+
+async def test_configz_wraps_the_document_as_componentconfig() -> None:
+    status, _, body = await get("/configz")
+
+    assert (status, body) == (200, '{"componentconfig":{"kind":"KubeSchedulerConfiguration"}}')
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.0.2.1", "example.com"])
+async def test_an_address_that_others_can_reach_is_refused(address: str) -> None:
+    with pytest.raises(ServingError, match="only loopback is served"):
+        await Server(make_pages()).start(address, 0)
+
+
+async def test_a_taken_port_is_named() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        with pytest.raises(ServingError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*serving\.port"):
+            await Server(make_pages()).start("127.0.0.1", port)
+
+
+async def test_after_stop_the_port_is_free() -> None:
+    server = Server(make_pages())
+    port = await server.start("127.0.0.1", 0)
+    await server.stop()
+
+    with socket.socket() as again:
+        again.bind(("127.0.0.1", port))

@@ -1,0 +1,97 @@
+"""Names and labels: kube-scheduler 1.37's metrics, read back from the exposition text."""
+
+from __future__ import annotations
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from scheduler.config.configuration import load
+from scheduler.core.scheduler import Scheduler
+from scheduler.core.stimulus import NodeApplied, PodApplied, PodBound
+from scheduler.telemetry.metrics import CountersCollector, SchedulerCollector, registry, render
+from tests.support.builders import make_node, make_pod
+
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def make_scheduler() -> Scheduler:
+    configuration = load(None)
+    profiles = {one.scheduler_name: one for one in configuration.profiles}
+    return Scheduler(profiles, seed=1, backoff=configuration.backoff)
+
+
+def samples(scheduler: Scheduler) -> Samples:
+    text = render(registry(SchedulerCollector(scheduler.state))).decode()
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_attempts_are_there_at_zero_before_anything_happened() -> None:
+    found = samples(make_scheduler())
+
+    for result in ("scheduled", "unschedulable", "error"):
+        key = (("profile", "reprise"), ("result", result))
+        assert found["scheduler_schedule_attempts_total", key] == 0
+
+
+def test_a_bound_pod_counts_once_with_its_durations() -> None:
+    scheduler = make_scheduler()
+    scheduler.handle(NodeApplied(now=10.0, node=make_node("n")))
+    pod = make_pod("a")
+    scheduler.handle(PodApplied(now=10.0, pod=pod))
+    scheduler.schedule_one(11.0)
+    scheduler.handle(PodBound(now=11.25, uid=pod.metadata.uid, node_name="n"))
+    found = samples(scheduler)
+
+    scheduled = (("profile", "reprise"), ("result", "scheduled"))
+    assert found["scheduler_schedule_attempts_total", scheduled] == 1
+    assert found["scheduler_scheduling_attempt_duration_seconds_sum", scheduled] == 0.25
+    assert found["scheduler_pod_scheduling_sli_duration_seconds_sum", (("attempts", "1"),)] == 1.25
+    assert found["scheduler_pod_scheduling_attempts_sum", ()] == 1
+
+
+def test_histogram_buckets_are_cumulative() -> None:
+    scheduler = make_scheduler()
+    for seconds in (0.0005, 0.0015, 100.0):
+        scheduler.state.measurements.algorithm_seconds.observe(seconds)
+    found = samples(scheduler)
+
+    name = "scheduler_scheduling_algorithm_duration_seconds_bucket"
+    assert [found[name, (("le", bound),)] for bound in ("0.001", "0.002", "16.384", "+Inf")] == [1, 2, 2, 3]
+
+
+def test_rooms_and_the_cache_are_gauges() -> None:
+    scheduler = make_scheduler()
+    scheduler.handle(NodeApplied(now=1.0, node=make_node("n")))
+    for name in ("a", "b"):
+        scheduler.handle(PodApplied(now=1.0, pod=make_pod(name)))
+    scheduler.schedule_one(2.0)
+    found = samples(scheduler)
+
+    assert found["scheduler_pending_pods", (("queue", "active"),)] == 1
+    assert found["scheduler_queued_entities", (("queue", "active"), ("type", "pod"))] == 1
+    assert found["scheduler_cache_size", (("type", "nodes"),)] == 1
+    assert found["scheduler_cache_size", (("type", "assumed_pods"),)] == 1
+
+
+def test_a_rejected_pod_shows_under_its_plugin_and_its_event() -> None:
+    scheduler = make_scheduler()
+    scheduler.handle(NodeApplied(now=1.0, node=make_node("n")))
+    scheduler.handle(PodApplied(now=1.0, pod=make_pod("a", requests={"cpu": "4000"})))
+    scheduler.schedule_one(2.0)
+    found = samples(scheduler)
+
+    rejected = (("plugin", "NodeResourcesFit"), ("profile", "reprise"))
+    assert found["scheduler_unschedulable_pods", rejected] == 1
+    moved = (("event", "ScheduleAttemptFailure"), ("queue", "unschedulable"))
+    assert found["scheduler_queue_incoming_pods_total", moved] == 1
+
+
+def test_counters_of_other_parts_are_read_at_scrape_time() -> None:
+    counts = {("pods",): 1.0}
+    made = registry(CountersCollector([("scheduler_relists", "Lists.", ["resource"], lambda: counts)]))
+    counts["pods",] = 5.0
+
+    assert b'scheduler_relists_total{resource="pods"} 5.0' in render(made)
