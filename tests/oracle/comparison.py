@@ -15,7 +15,7 @@ from tests.oracle.generate import Case
 from tests.oracle.program import Program, sources_digest
 from tests.oracle.shrink import shrink
 
-BATCH = 100
+BATCH = 250
 PROGRESS_SECONDS = 10.0
 
 

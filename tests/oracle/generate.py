@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from tests.oracle.configs import broken, configuration
 from tests.oracle.draw import Draw, Json, Setting
 from tests.oracle.nodes import node
-from tests.oracle.pods import existing, pod
-from tests.oracle.refused import refuse
+from tests.oracle.pods import NAMESPACES, existing, pod
+from tests.oracle.refused import guard, refuse
 from tests.oracle.steps import Cluster
 
 REFUSED = "refused"
@@ -46,7 +46,6 @@ UNREADABLE = (
     '{"objects":[],"pod":[],"config":null}',
     '{"objects":[{"kind":"Node","metadata":[]}],"pod":{"metadata":{"name":"p"}},"config":null}',
     '{"objects":{},"pod":{"metadata":{"name":"p"}},"config":null}',
-    '{"objects":[{"apiVersion":"v1","metadata":{"name":"n"}}],"pod":{},"config":null}',
     '{"objects":[],"pod":{"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"lots"}}}]}}}',
     '{"objects":[],"pod":{"metadata":{"name":"p"},"spec":{"containers":{"name":"c"}}}}',
 )
@@ -85,6 +84,8 @@ def case(seed: int, index: int, *, nodes: int = 12, pods: int = 25) -> Case:
     draw, name = Draw(f"{seed}/{index}"), f"s{seed}-{index}"
     if draw.chance(0.01):
         return Case(name, (draw.pick(UNREADABLE),))
+    if draw.chance(0.005):
+        nodes, pods = nodes * 12, pods * 2
     setting, made_nodes, made_pods, config, wanted = cluster(draw, nodes, pods)
     objects = [*made_nodes, *made_pods]
     if draw.chance(0.03):
@@ -108,6 +109,8 @@ def cluster(draw: Draw, nodes: int, pods: int) -> tuple[Setting, list[Json], lis
     made_nodes = [node(draw, name, f"uid-{name}", setting) for name in names]
     count = draw.whole(0, draw.pick((min(6, pods), pods)))
     made_pods = [existing(draw, f"p{i}", f"uid-p{i}", setting, names) for i in range(count)]
+    if draw.chance(0.02):
+        made_pods.append(guard(draw, "", reaching=False))
     config, profiles = configuration(draw, setting, names)
     return setting, made_nodes, made_pods, config, wanted_pod(draw, setting, names, profiles, made_pods)
 
@@ -115,7 +118,7 @@ def cluster(draw: Draw, nodes: int, pods: int) -> tuple[Setting, list[Json], lis
 def wanted_pod(draw: Draw, setting: Setting, names: list[str], profiles: list[str], pods: list[Json]) -> Json:
     """The pod to evaluate: mostly a new one; else one of the state's pods, bound or not, or a newer version of it."""
     if pods and draw.chance(0.12):
-        wanted = copy.deepcopy(draw.pick(pods))
+        wanted = known(draw, pods)
         if draw.chance(0.3):
             wanted["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "300m"}}
     else:
@@ -127,6 +130,15 @@ def wanted_pod(draw: Draw, setting: Setting, names: list[str], profiles: list[st
     return wanted
 
 
+def known(draw: Draw, pods: list[Json]) -> Json:
+    """A copy of one of the state's pods, without what only a known pod may have so far: anti-affinity, its own or near it."""
+    made = copy.deepcopy(draw.pick(pods))
+    made["spec"].get("affinity", {}).pop("podAntiAffinity", None)
+    if made["metadata"]["namespace"] not in NAMESPACES:
+        made["metadata"]["namespace"] = NAMESPACES[0]
+    return made
+
+
 def sequence(seed: int, index: int, *, nodes: int = 8, pods: int = 15, steps: int = 20) -> Case:
     """Sequence `index` of a seed; its pods to evaluate are few shapes that come again and again."""
     draw = Draw(f"{seed}/sequence/{index}")
@@ -136,14 +148,17 @@ def sequence(seed: int, index: int, *, nodes: int = 8, pods: int = 15, steps: in
     for shape in shapes[1:]:
         shape["spec"]["schedulerName"] = wanted["spec"].get("schedulerName", "default-scheduler")
     lines = [encode({"objects": [*made_nodes, *made_pods], "pod": wanted, "config": config})]
-    changing = Cluster(draw, setting, made_nodes, made_pods)
+    changing, shown = Cluster(draw, setting, made_nodes, made_pods), wanted
     for number in range(draw.whole(1, steps)):
         line = changing.step() if draw.chance(0.9) else {"apply": []}
-        again = copy.deepcopy(draw.pick(shapes))
-        again["metadata"] |= {"name": f"wanted{number}", "uid": f"uid-wanted{number}"}
-        if again["spec"].get("nodeName") is None and draw.chance(0.08) and changing.pods:
-            again = copy.deepcopy(draw.pick(list(changing.pods.values())))
-        lines.append(encode(line | {"pod": again}))
+        # The very same pod again lets an evaluation be kept and refreshed; another of its shape, a signature.
+        kind = draw.weighted({"same": 60, "shape": 32, "known": 8})
+        if kind == "shape":
+            shown = copy.deepcopy(draw.pick(shapes))
+            shown["metadata"] |= {"name": f"wanted{number}", "uid": f"uid-wanted{number}"}
+        elif kind == "known" and changing.pods:
+            shown = known(draw, list(changing.pods.values()))
+        lines.append(encode(line | {"pod": shown}))
     return Case(f"s{seed}-sequence{index}-{setting.theme}", tuple(lines))
 
 

@@ -81,17 +81,21 @@ def refuse(draw: Draw, objects: list[Json], pod: Json) -> str:
     return feature
 
 
-def guard(draw: Draw, namespace: str) -> Json:
-    """A running pod whose required anti-affinity reaches the namespace: it is in it, names it, or selects all of them."""
-    home = draw.pick((namespace, "elsewhere"))
+def guard(draw: Draw, namespace: str, *, reaching: bool = True) -> Json:
+    """A running pod with a required anti-affinity term.
+
+    It reaches the namespace, because it is in it, names it, or selects all of them; or it does not, from another one.
+    """
+    name = "guard" if reaching else "quiet"
+    home = draw.pick((namespace, "elsewhere")) if reaching else "elsewhere"
     term: Json = dict(TERM)
     reach: tuple[Json, ...] = ({"namespaces": [namespace]}, {"namespaceSelector": {}})
-    if home != namespace:
+    if home != namespace and reaching:
         term |= draw.pick(reach)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": "guard", "namespace": home, "uid": "uid-guard", "labels": {"app": "guard"}},
+        "metadata": {"name": name, "namespace": home, "uid": f"uid-{name}", "labels": {"app": "guard"}},
         "spec": {
             "nodeName": "n1",
             "containers": [{"name": "c", "image": "app:v1", "resources": {}}],
