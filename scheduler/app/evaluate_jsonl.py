@@ -115,8 +115,9 @@ def _open(raw: dict[str, Any]) -> _Session:
 
 
 def _change(session: _Session, raw: dict[str, Any]) -> None:
-    changes = [to_apply(entry) for entry in _list(raw, "apply")]
-    changes += [to_delete(entry) for entry in _list(raw, "delete")]
+    # Deletions come first, so that one line can replace an object by another of its name.
+    changes = [to_delete(entry) for entry in _list(raw, "delete")]
+    changes += [to_apply(entry) for entry in _list(raw, "apply")]
     _carry_out(session.cache, changes)
 
 

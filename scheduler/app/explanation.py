@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from scheduler.cache.cache import Cache
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code, Status
 from scheduler.profile.evaluation import Evaluation
+from scheduler.profile.failure import PluginFailure
 from scheduler.profile.profile import Profile
 from scheduler.profile.refusal import refusal
 
@@ -42,9 +44,18 @@ def evaluate(pod: PodInfo, profile: Profile, cache: Cache) -> Evaluation:
 
 
 def refresh(evaluation: Evaluation) -> None:
-    """Bring verdicts and scores up to date with the cache's table."""
+    """Bring verdicts and scores up to date with the cache's table.
+
+    A single feasible node is taken unscored by a scheduling cycle, so that it cannot be scored is no failure.
+
+    Raises:
+        PluginFailure: a plugin failed where the cycle would have failed.
+    """
     evaluation.refresh()
-    if evaluation.feasible_count:
+    if evaluation.feasible_count == 1:
+        with suppress(PluginFailure):
+            evaluation.refresh_scores()
+    elif evaluation.feasible_count:
         evaluation.refresh_scores()
 
 
@@ -57,15 +68,15 @@ def answer(evaluation: Evaluation, cache: Cache) -> dict[str, Any]:
     names = {name: row for row, live in enumerate(table.live.tolist()) if live for name in (table.name_of(row),)}
     result["filter"] = {name: _status(evaluation.status(row)) for name, row in sorted(names.items())}
     feasible = {name: row for name, row in sorted(names.items()) if result["filter"][name] == {"code": "Success"}}
-    scores = {name: evaluation.scores(row) for name, row in feasible.items()}
-    totals = {name: evaluation.total(row) for name, row in feasible.items()}
+    scores = {name: evaluation.scores(row) for name, row in feasible.items()} if evaluation.scored else {}
+    totals = {name: evaluation.total(row) for name, row in feasible.items()} if evaluation.scored else {}
     result["scores"] = {
         name: {plugin: {"raw": score.raw, "weighted": score.weighted} for plugin, score in by_plugin.items()}
         for name, by_plugin in scores.items()
     }
     result["totals"] = totals
     highest = max(totals.values(), default=0)
-    result["best"] = sorted(name for name, total in totals.items() if total == highest)
+    result["best"] = sorted(name for name in feasible if totals.get(name, highest) == highest)
     if len(feasible) == 1:
         # A scheduling cycle takes a single feasible node unscored.
         result["scored"] = False

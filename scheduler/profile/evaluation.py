@@ -123,9 +123,13 @@ class Evaluation:
 
     def refresh_scores(self) -> None:
         """Bring the scores of the feasible rows up to date; call ``refresh`` first."""
-        if self._scoring is None:
-            self._scoring = Scoring(self._pre_score())
-        self._scoring.refresh(self._table, self._filtering.feasible)
+        try:
+            if self._scoring is None:
+                self._scoring = Scoring(self._pre_score())
+            self._scoring.refresh(self._table, self._filtering.feasible)
+        except PluginFailure:
+            self._scoring = None  # nothing is to be built on what is left half done
+            raise
 
     def _pre_score(self) -> list[ScoreColumn]:
         skipped: set[str] = set()
@@ -143,6 +147,11 @@ class Evaluation:
             for scored in self._profile.score
             if scored.plugin.name not in skipped
         ]
+
+    @property
+    def scored(self) -> bool:
+        """Whether there are scores, as of the last ``refresh_scores``."""
+        return self._scoring is not None
 
     def select(self) -> int | None:
         """The row to bind to: the highest total, ties by the nodes' keys; None when nothing is feasible.

@@ -27,9 +27,12 @@ class FilterColumn:
         self._pod = pod
         self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
         self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
+        self.failure: PluginFailure | None = None
 
     def evaluate(self, table: NodeTable, rows: IntArray | None) -> None:
-        """Run the plugin on these rows, or on all."""
+        """Run the plugin on these rows, or on all. A failure is kept until all are run again: see ``Filtering``."""
+        if rows is None:
+            self.failure = None
         try:
             if rows is None:
                 self.masks = np.zeros(table.size, dtype=np.uint64)
@@ -39,8 +42,9 @@ class FilterColumn:
                 self.masks[row] = self.plugin.filter(self._state, self._pod, table.row(self.plugin, row))
             else:
                 self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
-        except Exception as error:
-            raise PluginFailure(f'running "{self.plugin.name}" filter plugin: {error}', self.plugin.name) from error
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            self.failure = PluginFailure(f'running "{self.plugin.name}" filter plugin: {error}', self.plugin.name)
+            self.failure.__cause__ = error
 
     def status_of(self, mask: int) -> Status:
         """What a non-zero mask says: all its reasons; unresolvable when any of them is."""
@@ -93,12 +97,20 @@ class Filtering:
             first[(masks if rows is None else masks[rows]) != 0] = index
         inside = self._inside(table)
         first[~(inside if rows is None else inside[rows])] = OUTSIDE
+        self._raise_what_was_reached(first)
         if rows is None:
             self.first = first
             self.feasible = first == FEASIBLE
         else:
             self.first[rows] = first
             self.feasible[rows] = first == FEASIBLE
+
+    def _raise_what_was_reached(self, first: IntArray) -> None:
+        """A plugin's failure counts where no plugin before it refuses the node (kube-scheduler 1.37: RunFilterPlugins)."""
+        for index, column in enumerate(self.columns):
+            if column.failure is not None and np.any((first == FEASIBLE) | (first >= index)):
+                self._position = -1  # nothing is to be built on what is left half done
+                raise column.failure
 
     def _inside(self, table: NodeTable) -> BoolArray:
         if self._node_names is None:
