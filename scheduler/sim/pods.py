@@ -60,7 +60,6 @@ class PodRules(Rules):
         return {"metadata": item["metadata"], "spec": spec, "status": status}
 
     def changed(self, item: Object, old: Object) -> Object:
-        # A client that leaves out what the server filled in does not mean to take it away.
         return {**item, "spec": _complete_spec(item.get("spec") or {}, old["spec"])}
 
     def status_changed(self, item: Object, old: Object) -> Object:
@@ -84,7 +83,8 @@ class PodRules(Rules):
 
 
 def _complete_spec(spec: Object, old: Object | None = None) -> Object:
-    full = {**_SPEC_DEFAULTS, **spec}
+    kept: Object = {name: old[name] for name in ("priority", "preemptionPolicy") if old and name in old}
+    full = {**_SPEC_DEFAULTS, **kept, **spec}
     for name in _CONTAINER_LISTS:
         if name in spec:
             full[name] = [_complete_container(container) for container in spec[name] or []]
@@ -92,11 +92,6 @@ def _complete_spec(spec: Object, old: Object | None = None) -> Object:
         for container in full.get("containers") or []:
             for port in container.get("ports") or []:
                 port.setdefault("hostPort", port["containerPort"])
-    if old is not None:
-        if "nodeName" in old:
-            full.setdefault("nodeName", old["nodeName"])
-        full.setdefault("tolerations", old.get("tolerations") or [])
-        return full
     tolerations = list(full.get("tolerations") or [])
     covered = {
         toleration.get("key")

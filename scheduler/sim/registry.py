@@ -4,6 +4,7 @@ The rules of deletion: a kind without a grace period goes at once; a pod that is
 removed when somebody, its node, deletes it again with none; finalizers hold anything.
 """
 
+import functools
 import random
 import re
 import uuid
@@ -16,6 +17,7 @@ from scheduler.sim import errors
 from scheduler.sim.objects import Clock, Object, dig, timestamp, without_nulls
 from scheduler.sim.pods import BindingRefusedError, bound, check_binding
 from scheduler.sim.resources import NAMESPACES, PODS, Resource
+from scheduler.sim.selectors import QUALIFIED_NAME, QUALIFIED_NAME_TEXT
 from scheduler.sim.store import Shelf, Store, Version
 
 Change = Callable[[Object], Any]
@@ -159,14 +161,21 @@ class Registry:
 
     @staticmethod
     def _check(resource: Resource, item: Object, old: Object | None) -> None:
+        metadata = item["metadata"]
         causes = [
+            errors.invalid_value(f"metadata.{member}", key, QUALIFIED_NAME_TEXT)
+            for member in ("labels", "annotations")
+            for key in metadata.get(member) or ()
+            if not _is_key(key)
+        ]
+        causes += [
             errors.invalid_value("metadata.labels", str(value), _LABEL_VALUE_TEXT)
-            for value in (item["metadata"].get("labels") or {}).values()
-            if not (isinstance(value, str) and len(value) <= 63 and _LABEL_VALUE.fullmatch(value))
+            for value in (metadata.get("labels") or {}).values()
+            if not (isinstance(value, str) and _is_label_value(value))
         ]
         causes += resource.rules.check(item, old)
         if causes:
-            raise errors.invalid(resource.group, resource.kind, item["metadata"].get("name", ""), causes)
+            raise errors.invalid(resource.group, resource.kind, metadata.get("name", ""), causes)
 
     # ---------------------------------------------------------------------------------------------------------- change
 
@@ -223,7 +232,7 @@ class Registry:
         self.counters.updated += 1
         if after["metadata"].get("deletionTimestamp") and not self._stays(resource, after):
             self.counters.deleted += 1
-            self.store.remove(shelf, old.key, after)
+            self.store.remove(shelf, old.key, before)
             return Version(old.key, old.number, after)
         return self.store.write(shelf, old.key, after)
 
@@ -309,6 +318,17 @@ class Registry:
             raise errors.conflict("", "pods/binding", name, str(refused)) from refused
         self.counters.binds += 1
         return self.store.write(self.shelf(PODS), old.key, item)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_key(key: str) -> bool:
+    """Whether a label or an annotation may have this name."""
+    return bool(QUALIFIED_NAME.fullmatch(key))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_label_value(value: str) -> bool:
+    return len(value) <= 63 and bool(_LABEL_VALUE.fullmatch(value))
 
 
 def _merged(resource: Resource, item: Object, before: Object, subresource: str) -> Object:

@@ -1,5 +1,7 @@
 """The contract is checked on the embedded server, and on the real one where its parts are there."""
 
+import asyncio
+import functools
 import ssl
 from collections.abc import Iterator
 
@@ -9,6 +11,9 @@ from scheduler.sim.server import ApiServer
 from tests.contract.servers import EmbeddedServer, Server, served
 from tests.support.api_client import ApiClient
 from tests.support.cluster_session import shared_control_plane
+
+# Where no loop was ever set, pytest-asyncio's question for the current one makes one that nothing closes.
+asyncio.set_event_loop(None)
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +33,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         def forget(version: int) -> None:
             embedded.call(embedded.server.expire)
 
-        with ApiClient(embedded.url) as client, served(client, tls=None, headers={}, forget_events=forget) as found:
+        with (
+            ApiClient(embedded.url) as client,
+            served(client, forget_events=forget, write_kubeconfig=embedded.server.kubeconfig) as found,
+        ):
             yield found
         return
     control_plane = shared_control_plane(request.config)
@@ -39,7 +47,14 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
     headers = {"Authorization": f"Bearer {control_plane.token('admin')}"}
     tls = ssl.create_default_context(cafile=control_plane.ca_file)
-    with served(control_plane.client("admin"), tls=tls, headers=headers, forget_events=compact) as found:
+    write_kubeconfig = functools.partial(control_plane.kubeconfig, "admin")
+    with served(
+        control_plane.client("admin"),
+        tls=tls,
+        headers=headers,
+        forget_events=compact,
+        write_kubeconfig=write_kubeconfig,
+    ) as found:
         yield found
 
 

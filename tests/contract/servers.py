@@ -6,9 +6,10 @@ import itertools
 import os
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -86,6 +87,7 @@ class Server:
     headers: dict[str, str]
     # Makes the server forget the history of Events before a version.
     forget_events: Callable[[int], None]
+    write_kubeconfig: Callable[[Path], Path]
     connections: list[http.client.HTTPConnection]
 
     def path(self, resource: Resource = PODS, name: str | None = None, subresource: str | None = None) -> str:
@@ -200,7 +202,7 @@ class EmbeddedServer:
 
         return self.await_(run())
 
-    def await_(self, coroutine: Any) -> Any:
+    def await_(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         """Await something on the server's loop."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE_SECONDS)
 
@@ -214,7 +216,12 @@ class EmbeddedServer:
 
 @contextmanager
 def served(
-    client: ApiClient, *, tls: ssl.SSLContext | None, headers: dict[str, str], forget_events: Callable[[int], None]
+    client: ApiClient,
+    *,
+    tls: ssl.SSLContext | None = None,
+    headers: dict[str, str] | None = None,
+    forget_events: Callable[[int], None],
+    write_kubeconfig: Callable[[Path], Path],
 ) -> Iterator[Server]:
     """A server for one test, with a namespace of its own; its watches are cut at the end."""
     namespace = f"test-{os.getpid()}-{next(_numbers)}"
@@ -227,7 +234,7 @@ def served(
         return http.client.HTTPSConnection(host, port, timeout=PATIENCE_SECONDS, context=tls)
 
     client.create(namespace_manifest(namespace))
-    server = Server(client, namespace, connect, headers, forget_events, [])
+    server = Server(client, namespace, connect, headers or {}, forget_events, write_kubeconfig, [])
     try:
         yield server
     finally:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.contract.servers import Refusal, Server, binding, without_managed_fields
-from tests.support.resources import PODS
+from tests.support.resources import PODS, Object
 
 OTHER_UID = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa"
 
@@ -190,7 +190,7 @@ def test_a_pod_whose_gates_were_taken_away_is_bound(server: Server) -> None:
     ],
 )
 def test_a_binding_that_says_something_else_is_refused(
-    server: Server, body: dict, code: int, reason: str, message: str
+    server: Server, body: Object, code: int, reason: str, message: str
 ) -> None:
     server.create_pod("web")
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.contract.servers import Refusal, Server, event_manifest, without_managed_fields
 from tests.support.api_client import PATCH_TYPES
-from tests.support.resources import CORE_EVENTS, EVENTS
+from tests.support.resources import CORE_EVENTS, EVENTS, Object
 
 SERIES = {"count": 2, "lastObservedTime": "2026-11-30T11:44:04.123456Z"}
 
@@ -153,7 +153,7 @@ def test_an_event_needs_its_words(server: Server, field: str) -> None:
         ),
     ],
 )
-def test_an_event_that_breaks_a_rule_is_refused(server: Server, members: dict, problem: tuple[str, str]) -> None:
+def test_an_event_that_breaks_a_rule_is_refused(server: Server, members: Object, problem: tuple[str, str]) -> None:
     assert problems(invalid(server, **members)) == [problem]
 
 

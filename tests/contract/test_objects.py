@@ -3,7 +3,7 @@
 import pytest
 
 from tests.contract.servers import Refusal, Server, without_managed_fields
-from tests.support.resources import DEVICE_CLASSES, LEASES, NODES, PODS
+from tests.support.resources import DEVICE_CLASSES, LEASES, NODES, PODS, Object
 
 CONTAINER = {"name": "main", "image": "registry.example/app:1"}
 
@@ -73,7 +73,7 @@ def test_a_pod_is_completed_when_it_is_created(server: Server) -> None:
         ({"limits": {"cpu": "1"}}, "Burstable"),
     ],
 )
-def test_the_quality_of_service_follows_requests_and_limits(server: Server, resources: dict, expected: str) -> None:
+def test_the_quality_of_service_follows_requests_and_limits(server: Server, resources: Object, expected: str) -> None:
     spec = {"containers": [{**CONTAINER, "resources": resources}]}
 
     pod = server.send("POST", server.path(), {"metadata": {"name": "web"}, "spec": spec}).json()

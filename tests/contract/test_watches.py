@@ -5,12 +5,12 @@ import time
 import pytest
 
 from tests.contract.servers import EventLines, Server, event_manifest, without_managed_fields
-from tests.support.resources import EVENTS, NODES, PODS
+from tests.support.resources import EVENTS, NODES, PODS, Object
 
 END = {"k8s.io/initial-events-end": "true"}
 
 
-def versions(events: list[dict]) -> list[int]:
+def versions(events: list[Object]) -> list[int]:
     return [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
 
 
@@ -152,7 +152,7 @@ def test_a_deletion_carries_the_last_state_under_a_version_of_its_own(server: Se
 # ------------------------------------------------------------------------------------------------------------ watch-list
 
 
-def until_end(watch: EventLines) -> list[dict]:
+def until_end(watch: EventLines) -> list[Object]:
     """The events of a watch up to the bookmark that ends the state."""
     events = [watch.next()]
     while events[-1]["type"] != "BOOKMARK":
@@ -306,8 +306,8 @@ def test_parameters_that_cannot_be_read_are_named(
 
 def forgotten(server: Server) -> int:
     """A version of Events whose successors the server has forgotten."""
-    for name in ("web.1", "web.2", "web.3"):
-        version = int(server.client.create(event_manifest(server.namespace, name))["metadata"]["resourceVersion"])
+    created = [server.client.create(event_manifest(server.namespace, f"web.{number}")) for number in (1, 2, 3)]
+    version = int(created[-1]["metadata"]["resourceVersion"])
     server.forget_events(version)
     return version - 2
 

@@ -101,14 +101,28 @@ def test_most_of_a_pods_spec_cannot_be_changed(server: Server, change: Object) -
 
 
 def test_tolerations_can_be_added_and_not_taken_away(server: Server) -> None:
-    pod = server.create_pod("web")
-    added = {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}
+    own = {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}
+    pod = server.create_pod("web", tolerations=[own])
+    added = {"key": "spare", "operator": "Exists", "effect": "NoSchedule"}
     more, less = copy.deepcopy(pod), copy.deepcopy(pod)
     more["spec"]["tolerations"].append(added)
-    less["spec"]["tolerations"].pop()
+    less["spec"]["tolerations"].remove(own)
 
     assert server.refused("PUT", server.path(PODS, "web"), less).code == 422
     assert put(server, more)["spec"]["tolerations"][-1] == added
+
+
+def test_an_update_that_leaves_out_what_was_filled_in_changes_nothing(server: Server) -> None:
+    manifest = server.pod("web")
+    pod = server.client.create(manifest)
+
+    assert put(server, manifest)["metadata"]["resourceVersion"] == pod["metadata"]["resourceVersion"]
+
+
+def test_an_update_cannot_take_the_node_away(server: Server) -> None:
+    server.client.create(server.pod("web", nodeName="node-x"))
+
+    assert server.refused("PUT", server.path(PODS, "web"), server.pod("web")).code == 422
 
 
 def test_a_gate_can_be_taken_away_and_not_added(server: Server) -> None:
@@ -168,9 +182,12 @@ def test_a_merge_patch_sets_and_takes_away(server: Server) -> None:
 
 def test_a_merge_patch_replaces_lists(server: Server) -> None:
     server.create_pod("web")
-    for kind in ("Ready", "PodScheduled"):
-        patch = {"status": {"conditions": [{"type": kind, "status": "False"}]}}
-        patched = server.patch_pod("web", patch, subresource="status")
+    ready, scheduled = (
+        {"status": {"conditions": [{"type": kind, "status": "False"}]}} for kind in ("Ready", "PodScheduled")
+    )
+    server.patch_pod("web", ready, subresource="status")
+
+    patched = server.patch_pod("web", scheduled, subresource="status")
 
     assert conditions(patched) == [("PodScheduled", "False")]
 
@@ -281,13 +298,15 @@ def test_a_json_patch_is_applied_in_order(server: Server) -> None:
     operations = [
         {"op": "test", "path": "/metadata/labels/a", "value": "1"},
         {"op": "replace", "path": "/metadata/labels/a", "value": "2"},
-        {"op": "add", "path": "/metadata/annotations", "value": {"x~1y": "z"}},
+        {"op": "add", "path": "/metadata/annotations", "value": {"x/y": "z"}},
+        {"op": "replace", "path": "/metadata/annotations/x~1y", "value": "w"},
         {"op": "copy", "from": "/metadata/labels/a", "path": "/metadata/labels/b"},
     ]
 
     patched = server.patch_pod("web", operations, patch_type="json")
 
     assert patched["metadata"]["labels"] == {"a": "2", "b": "2"}
+    assert patched["metadata"]["annotations"] == {"x/y": "w"}
 
 
 @pytest.mark.parametrize(
@@ -339,6 +358,17 @@ def test_a_label_that_is_none_is_refused(server: Server) -> None:
     assert found.message.startswith(
         'Pod "web" is invalid: metadata.labels: Invalid value: "b c": a valid label must be'
     )
+
+
+@pytest.mark.parametrize("member", ["labels", "annotations"])
+def test_a_key_that_is_none_is_refused(server: Server, member: str) -> None:
+    server.create_pod("web")
+    patch = {"metadata": {member: {"a b": "c"}}}
+
+    found = server.refused("PATCH", server.path(PODS, "web"), patch, content_type=PATCH_TYPES["merge"])
+
+    assert found[:2] == (422, "Invalid")
+    assert found.message.startswith(f'Pod "web" is invalid: metadata.{member}: Invalid value: "a b": name part must')
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/x-patch"])
