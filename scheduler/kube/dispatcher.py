@@ -158,7 +158,9 @@ class Dispatcher:
         self.events.flush()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._idle.wait()
+                while self._since:
+                    await self._idle.wait()
+                    await asyncio.sleep(0)  # the answer of the last bind leads to an Event
         unfinished = self.unfinished
         await self.close()
         return unfinished
