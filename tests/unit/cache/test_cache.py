@@ -153,6 +153,7 @@ def running(requests: str | None) -> PodStatus:
         ({"deletion_timestamp": "2026-01-01T00:00:00Z"}, Facet.PODS),
         ({"requests": {"cpu": "2"}}, Facet.RESOURCES),
         ({"requests": {"cpu": "1", "memory": "1Gi"}}, Facet.RESOURCES),
+        ({"requests": {"cpu": "1", "memory": "0"}}, Facet.RESOURCES),
         ({"status": running("3")}, Facet.RESOURCES),
         (
             {"containers": [make_container(requests={"cpu": "1"}, ports=[ContainerPort(host_port=80)])]},
@@ -161,7 +162,17 @@ def running(requests: str | None) -> PodStatus:
         ({"volumes": [Volume(name="data")]}, Facet.VOLUMES),
         ({"labels": {"app": "web"}, "requests": {"cpu": "2"}}, Facet.PODS | Facet.RESOURCES),
     ],
-    ids=["labels", "terminating", "resized", "memory too", "resized in effect", "ports", "volumes", "two"],
+    ids=[
+        "labels",
+        "terminating",
+        "resized",
+        "memory too",
+        "no default",
+        "resized in effect",
+        "ports",
+        "volumes",
+        "two",
+    ],
 )
 def test_an_update_changes_the_facets_that_differ(cache: Cache, update: dict[str, Any], facets: Facet) -> None:
     before, after = pod(node_name="n0"), pod(node_name="n0", **update)

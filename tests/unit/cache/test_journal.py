@@ -40,6 +40,17 @@ def test_a_position_whose_changes_were_overwritten_is_unknown() -> None:
     assert changes(journal, 1) == {1: 1, 2: 1}
 
 
+@pytest.mark.parametrize("recorded", [20, 27, 39, 40])
+def test_many_changes_are_merged_like_few_wherever_the_oldest_lies(recorded: int) -> None:
+    journal = Journal(20)
+    for entry in range(recorded):
+        journal.record(entry % 3, 1 << entry % 7)
+    expected: dict[int, int] = {}
+    for entry in range(recorded - 20, recorded):
+        expected[entry % 3] = expected.get(entry % 3, 0) | 1 << entry % 7
+    assert changes(journal, recorded - 20) == expected
+
+
 @given(ENTRIES, st.integers(1, 100), st.integers(0, 80))
 def test_changes_are_those_recorded_after_the_position_whatever_the_capacity(
     entries: list[tuple[int, int]], capacity: int, position: int

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from scheduler.cache.labels import LabelColumns, Labels
 from scheduler.cache.node_table import NodeTable
-from tests.support.builders import make_node
+from scheduler.framework.pod_info import PodInfo
+from tests.support.builders import make_node, make_pod
 from tests.support.view_plugins import Everything
 
 ROWS: list[Labels] = [{"zone": "a", "disk": "ssd"}, {}, {"zone": "b"}]
@@ -49,6 +50,16 @@ def test_too_many_columns_are_halved_at_the_next_change_the_ones_used_last_stay(
     table.apply_node(make_node("n0", labels={"a": "2"}), ())
     assert keys(table) == ["a", "e"]
     assert table.epoch == epoch + 1
+
+
+def test_too_many_columns_are_dropped_when_pods_come_too() -> None:
+    """Nodes may stay as they are for days while each pod names a key of its own."""
+    table = table_with(label_keys=2)
+    for key in "abc":
+        table.row(Everything, 0).label(key)
+    table.add_pod(0, PodInfo(make_pod()))
+    assert len(keys(table)) == 1
+    assert table.epoch == 1
 
 
 def test_while_nothing_changes_no_column_is_dropped() -> None:
