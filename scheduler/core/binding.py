@@ -62,7 +62,6 @@ def bind_failed(state: State, stimulus: BindFailed) -> list[Instruction]:
             reason=REASON_ERROR,
             message=message,
             controller=controller,
-            clear_nomination=True,
             now=stimulus.now,
         )
     )

@@ -48,8 +48,12 @@ def _conditions(node: Node) -> dict[str, str]:
 
 def pod_events(old: PodInfo, new: PodInfo, resource: EventResource) -> tuple[ClusterEvent, ...]:
     """What changed between two states of one pod; a single generic update when nothing that matters did."""
-    actions = tuple(_pod_actions(old, new)) or (ActionType.UPDATE,)
-    return tuple(ClusterEvent(resource, action) for action in actions)
+    return pod_changes(old, new, resource) or (ClusterEvent(resource, ActionType.UPDATE),)
+
+
+def pod_changes(old: PodInfo, new: PodInfo, resource: EventResource) -> tuple[ClusterEvent, ...]:
+    """What changed between two states of one pod and matters to scheduling, in upstream's order."""
+    return tuple(ClusterEvent(resource, action) for action in _pod_actions(old, new))
 
 
 def _pod_actions(old: PodInfo, new: PodInfo) -> Iterator[ActionType]:

@@ -12,7 +12,7 @@ from scheduler.core.failure import (
     warning,
 )
 from scheduler.core.instruction import BindPod, Instruction
-from scheduler.core.measurements import ERROR, UNSCHEDULABLE
+from scheduler.core.measurements import ASSUMED, ERROR, SKIPPED, UNSCHEDULABLE
 from scheduler.core.state import MISSING_RULE, Binding, State
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure
@@ -27,7 +27,7 @@ NO_NODES = "no nodes available to schedule pods"
 class CycleResult:
     """What became of one pod in one cycle; also the content of its log line.
 
-    ``outcome``: "assumed" (a bind is on its way), "unschedulable", "error" or "skipped".
+    ``outcome``: ASSUMED (a bind is on its way), UNSCHEDULABLE, ERROR or SKIPPED.
     """
 
     pod: str
@@ -52,22 +52,22 @@ def schedule_one(state: State, now: float) -> CycleResult | None:
     if profile is None or state.cache.pod(pod.uid) is not None:
         # Nobody's any more, or already assumed: there is nothing to decide.
         state.queue.done(pod.uid)
-        return _result(queued, "skipped", [])
+        return _result(queued, SKIPPED, [])
     if pod.pod.metadata.deletion_timestamp is not None:
         state.queue.done(pod.uid)
         message = f"skip schedule deleting pod: {pod.key}"
-        return _result(queued, "skipped", [warning(pod.pod, message, profile.scheduler_name, now)], message=message)
+        return _result(queued, SKIPPED, [warning(pod.pod, message, profile.scheduler_name, now)], message=message)
     missing = refusal(pod, state.cache)
     if missing is not None:
         return _fail(state, queued, now, reason=REASON_ERROR, message=missing, plugins=(MISSING_RULE,))
     if state.cache.table.node_count == 0:
         # Without a rejecting plugin this is retried after a back-off, whatever happens.
-        return _fail(state, queued, now, reason=REASON_UNSCHEDULABLE, message=NO_NODES, clear_nomination=True)
+        return _fail(state, queued, now, reason=REASON_UNSCHEDULABLE, message=NO_NODES)
     try:
         return _decide(state, queued, profile, now)
     except PluginFailure as failure:
         state.measurements.plugin_failures[failure.plugin] += 1
-        return _fail(state, queued, now, reason=REASON_ERROR, message=str(failure), clear_nomination=True)
+        return _fail(state, queued, now, reason=REASON_ERROR, message=str(failure))
 
 
 def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> CycleResult:
@@ -89,7 +89,7 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
     state.queue.done(pod.uid)
     state.bindings[pod.uid] = Binding(queued, node_name, now, pod)
     bind = BindPod(pod=reference_to(pod.pod), node_name=node_name)
-    return _result(queued, "assumed", [bind], node_name=node_name, feasible=evaluation.feasible_count)
+    return _result(queued, ASSUMED, [bind], node_name=node_name, feasible=evaluation.feasible_count)
 
 
 def _fail(
@@ -100,11 +100,10 @@ def _fail(
     reason: str,
     message: str,
     plugins: tuple[str, ...] = (),
-    clear_nomination: bool = False,
 ) -> CycleResult:
     """Requeue first: the status patch comes back as an update, which must find the pod parked."""
     outcome = UNSCHEDULABLE if reason == REASON_UNSCHEDULABLE else ERROR
-    state.measurements.attempt(outcome, queued.pod.pod.spec.scheduler_name, 0.0)
+    state.measurements.attempts[outcome, queued.pod.pod.spec.scheduler_name] += 1
     state.queue.add_failed(queued, queued.pod, plugins, now)
     instructions = list(
         failure_instructions(
@@ -112,7 +111,6 @@ def _fail(
             reason=reason,
             message=message,
             controller=queued.pod.pod.spec.scheduler_name,
-            clear_nomination=clear_nomination,
             now=now,
         )
     )

@@ -46,13 +46,14 @@ def warning(pod: Pod, message: str, controller: str, now: float) -> RecordEvent:
     )
 
 
-def failure_instructions(
-    pod: Pod, *, reason: str, message: str, controller: str, clear_nomination: bool, now: float
-) -> Iterator[Instruction]:
-    """The Event, and the status patch if it would change anything: an equal condition is not written again."""
+def failure_instructions(pod: Pod, *, reason: str, message: str, controller: str, now: float) -> Iterator[Instruction]:
+    """The Event, and the status patch if it would change anything: an equal condition is not written again.
+
+    A nomination is cleared, as kube-scheduler does whenever no PostFilter plugin has nominated a node.
+    """
     yield warning(pod, message, controller, now)
     condition = _condition(pod, reason, message, now)
-    nominated = "" if clear_nomination and pod.status.nominated_node_name else None
+    nominated = "" if pod.status.nominated_node_name else None
     if condition is not None or nominated is not None:
         yield PatchPodStatus(
             pod=reference_to(pod),

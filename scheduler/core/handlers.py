@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scheduler.api.objects import key_of
+from scheduler.api.objects import ObjectMeta
+from scheduler.api.quantity import QuantityError
 from scheduler.core.binding import bind_failed, pod_bound
 from scheduler.core.changes import (
     ASSIGNED_POD_ADD,
@@ -10,10 +11,11 @@ from scheduler.core.changes import (
     NODE_ADD,
     NODE_DELETE,
     node_events,
+    pod_changes,
     pod_events,
 )
 from scheduler.core.instruction import Instruction
-from scheduler.core.state import BadObject, State
+from scheduler.core.state import State
 from scheduler.core.stimulus import (
     BindFailed,
     DeviceClassApplied,
@@ -40,7 +42,8 @@ def handle(state: State, stimulus: Stimulus) -> list[Instruction]:
         case PodApplied():
             _pod_applied(state, stimulus)
         case PodDeleted():
-            _pod_deleted(state, stimulus.uid, stimulus.now)
+            metadata = ObjectMeta(namespace=stimulus.namespace, name=stimulus.name, uid=stimulus.uid)
+            _pod_deleted(state, metadata, stimulus.now)
         case PodBound():
             return pod_bound(state, stimulus)
         case BindFailed():
@@ -48,12 +51,9 @@ def handle(state: State, stimulus: Stimulus) -> list[Instruction]:
         case NodeApplied():
             _node_applied(state, stimulus)
         case NodeDeleted():
-            if state.cache.table.row_of(stimulus.name) is not None:
-                state.cache.remove_node(stimulus.name)
-                state.queue.move_all(NODE_DELETE, stimulus.now)
+            _node_deleted(state, stimulus)
         case NamespaceApplied():
-            state.cache.apply_namespace(stimulus.namespace)
-            _move(state, EventResource.NAMESPACE, ActionType.UPDATE, stimulus.now)
+            _namespace_applied(state, stimulus)
         case NamespaceDeleted():
             state.cache.remove_namespace(stimulus.name)
             _move(state, EventResource.NAMESPACE, ActionType.DELETE, stimulus.now)
@@ -72,51 +72,89 @@ def _move(state: State, resource: EventResource, action: ActionType, now: float)
     state.queue.move_all(ClusterEvent(resource, action), now)
 
 
-def _bad(state: State, kind: str, key: str, error: Exception) -> None:
-    state.measurements.bad_objects[kind] += 1
-    state.bad_objects.append(BadObject(kind=kind, key=key, error=str(error)))
-
-
 def _node_applied(state: State, stimulus: NodeApplied) -> None:
     node = stimulus.node
     try:
         old = state.cache.apply_node(node)
     except ValueError as error:
-        _bad(state, "Node", node.metadata.name, error)
+        state.report_bad("Node", node.metadata, str(error))
         return
-    if old is None or old.metadata.uid != node.metadata.uid:
-        state.queue.move_all(NODE_ADD, stimulus.now)
+    state.report_good("Node", node.metadata)
+    if old is not None and old.metadata.uid == node.metadata.uid:
+        for event in node_events(old, node):
+            state.queue.move_all(event, stimulus.now)
         return
-    for event in node_events(old, node):
-        state.queue.move_all(event, stimulus.now)
+    if old is not None:
+        # Another node of the same name: the end of the first one was not seen.
+        state.queue.move_all(NODE_DELETE, stimulus.now)
+    state.queue.move_all(NODE_ADD, stimulus.now)
+
+
+def _node_deleted(state: State, stimulus: NodeDeleted) -> None:
+    state.report_good("Node", ObjectMeta(name=stimulus.name))
+    row = state.cache.table.row_of(stimulus.name)
+    if row is not None and state.cache.table.node(row).metadata.uid == stimulus.uid:
+        state.cache.remove_node(stimulus.name)
+        state.queue.move_all(NODE_DELETE, stimulus.now)
+
+
+def _namespace_applied(state: State, stimulus: NamespaceApplied) -> None:
+    """A namespace matters by its labels."""
+    metadata = stimulus.namespace.metadata
+    before = state.cache.namespace_labels(metadata.name)
+    state.cache.apply_namespace(stimulus.namespace)
+    if before is None:
+        _move(state, EventResource.NAMESPACE, ActionType.ADD, stimulus.now)
+    elif before != (metadata.labels or {}):
+        _move(state, EventResource.NAMESPACE, ActionType.UPDATE, stimulus.now)
 
 
 def _pod_applied(state: State, stimulus: PodApplied) -> None:
     pod = PodInfo(stimulus.pod)
     if stimulus.pod.status.phase in _TERMINAL:
-        _pod_deleted(state, pod.uid, stimulus.now)
-        return
-    try:
-        # Worked out now, so that a pod with an unreadable quantity changes nothing.
-        _ = (pod.requests, pod.score_requests, pod.accounted_requests, pod.accounted_non_zero)
-    except ValueError as error:
-        _bad(state, "Pod", key_of(stimulus.pod.metadata), error)
-        return
-    if stimulus.pod.spec.node_name:
-        _assigned(state, pod, stimulus.now)
+        _pod_deleted(state, stimulus.pod.metadata, stimulus.now)
+    elif (error := unreadable(pod)) is not None:
+        state.report_bad("Pod", stimulus.pod.metadata, error)
+        if stimulus.pod.spec.node_name:
+            # It has a node, so it needs none from us any more.
+            state.queue.delete(pod.uid)
+            _leave_binding(state, pod.uid)
     else:
-        _unassigned(state, pod, stimulus.now)
+        state.report_good("Pod", stimulus.pod.metadata)
+        if stimulus.pod.spec.node_name:
+            _assigned(state, pod, stimulus.now)
+        else:
+            _unassigned(state, pod, stimulus.now)
+
+
+def unreadable(pod: PodInfo) -> str | None:
+    """What of the pod cannot be understood, so that it must not change anything; None when it can be worked with."""
+    if not pod.uid:
+        return "metadata.uid is empty, and pods are kept by it"
+    try:
+        _ = pod.amounts
+    except QuantityError as error:
+        return str(error)
+    return None
 
 
 def _assigned(state: State, pod: PodInfo, now: float) -> None:
-    known = state.cache.pod(pod.uid)
-    state.cache.apply_pod(pod)
-    if known is not None and not known.assumed:
+    known = state.cache.apply_pod(pod)
+    state.queue.delete(pod.uid)
+    if known is None:
+        state.queue.move_all(ASSIGNED_POD_ADD, now)
+    elif known.node_name != pod.pod.spec.node_name:
+        # It is not where it was thought to be: there is room again.
+        state.queue.move_all(ASSIGNED_POD_DELETE, now)
+        state.queue.move_all(ASSIGNED_POD_ADD, now)
+    elif known.assumed:
+        state.queue.move_all(ASSIGNED_POD_ADD, now)
+        # What changed since the decision is seen here for the first time.
+        for event in pod_changes(known.pod, pod, EventResource.ASSIGNED_POD):
+            state.queue.move_all(event, now)
+    else:
         for event in pod_events(known.pod, pod, EventResource.ASSIGNED_POD):
             state.queue.move_all(event, now)
-        return
-    state.queue.delete(pod.uid)
-    state.queue.move_all(ASSIGNED_POD_ADD, now)
 
 
 def _unassigned(state: State, pod: PodInfo, now: float) -> None:
@@ -132,7 +170,7 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
             _forget_assumed(state, pod.uid, now)
         return
     if state.cache.pod(pod.uid) is not None:
-        # Seen with a node and now without one: an older state of the pod, which the watch never gives in this order.
+        # It has a node already, so this is an older state of it; a watch never gives that afterwards.
         return
     queued = state.queue.get(pod.uid)
     if queued is None:
@@ -152,16 +190,16 @@ def _forget_assumed(state: State, uid: str, now: float) -> None:
         state.queue.move_all(ASSIGNED_POD_DELETE, now)
 
 
-def _pod_deleted(state: State, uid: str, now: float) -> None:
+def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> None:
+    state.report_good("Pod", metadata)
+    _leave_binding(state, metadata.uid)
+    state.queue.delete(metadata.uid)
+    if state.cache.remove_pod(metadata.uid) is not None:
+        state.queue.move_all(ASSIGNED_POD_DELETE, now)
+
+
+def _leave_binding(state: State, uid: str) -> None:
+    """Should the pod's bind fail, it is not tried again."""
     binding = state.bindings.get(uid)
     if binding is not None:
         binding.latest = None
-    state.queue.delete(uid)
-    known = state.cache.pod(uid)
-    if known is None:
-        return
-    if known.assumed:
-        _forget_assumed(state, uid, now)
-    else:
-        state.cache.remove_pod(uid)
-        state.queue.move_all(ASSIGNED_POD_DELETE, now)

@@ -12,6 +12,8 @@ ATTEMPTS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0)
 SCHEDULED = "scheduled"
 UNSCHEDULABLE = "unschedulable"
 ERROR = "error"
+ASSUMED = "assumed"
+SKIPPED = "skipped"
 
 
 class Histogram:
@@ -34,9 +36,9 @@ class Measurements:
         self.attempts: Counter[tuple[str, str]] = Counter()
         """By (result, schedulerName)."""
         self.attempt_seconds: dict[tuple[str, str], Histogram] = {}
-        """By (result, schedulerName), from pop to confirmed bind or to failure."""
+        """By (result, schedulerName), from pop to the bind's answer or to the failed decision."""
         self.algorithm_seconds = Histogram(SECONDS_BOUNDS)
-        """A call of ``schedule_one`` that decided something; timed by the caller, who has a clock."""
+        """Calls of ``schedule_one`` that decided something."""
         self.sli_seconds: dict[str, Histogram] = {}
         """By number of attempts ("1" to "15+"), from first entry into the active queue to confirmed bind."""
         self.pod_attempts = Histogram(ATTEMPTS_BOUNDS)
@@ -47,9 +49,23 @@ class Measurements:
         """By plugin."""
 
     def attempt(self, result: str, scheduler_name: str, seconds: float) -> None:
+        """An attempt that got as far as a bind has ended."""
+        self.attempts[result, scheduler_name] += 1
+        self._attempt_took(result, scheduler_name, seconds)
+
+    def cycle_took(self, outcome: str, scheduler_name: str, seconds: float) -> None:
+        """How long a call of ``schedule_one`` took that ended so; told by its caller, who has a clock."""
+        if outcome == SKIPPED:
+            return
+        self.algorithm_seconds.observe(seconds)
+        if outcome != ASSUMED:
+            self._attempt_took(outcome, scheduler_name, seconds)
+
+    def _attempt_took(self, result: str, scheduler_name: str, seconds: float) -> None:
         key = (result, scheduler_name)
-        self.attempts[key] += 1
-        self.attempt_seconds.setdefault(key, Histogram(SECONDS_BOUNDS)).observe(seconds)
+        if key not in self.attempt_seconds:
+            self.attempt_seconds[key] = Histogram(SECONDS_BOUNDS)
+        self.attempt_seconds[key].observe(seconds)
 
     def scheduled(self, attempts: int, since_first_entry: float, after_flush: bool) -> None:
         label = str(attempts) if attempts < 15 else "15+"

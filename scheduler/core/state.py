@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scheduler.api.objects import ObjectMeta, key_of
 from scheduler.cache.cache import Cache
 from scheduler.core.measurements import Measurements
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import SUCCESS, Status
+from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.queued_pod import QueuedPod
@@ -59,6 +60,7 @@ class State:
         self.measurements = Measurements()
         self.bad_objects: list[BadObject] = []
         """New since the application last took them."""
+        self._bad: dict[tuple[str, str], str] = {}
         first = next(iter(profiles.values()))
         self.queue = SchedulingQueue(
             sort_key=first.queue_sort.sort_key,
@@ -71,9 +73,27 @@ class State:
     def profile_of(self, pod: PodInfo) -> Profile | None:
         return self.profiles.get(pod.pod.spec.scheduler_name)
 
+    def report_bad(self, kind: str, metadata: ObjectMeta, error: str) -> None:
+        """Count an object that cannot be understood. It is reported once for as long as the error stays the same."""
+        self.measurements.bad_objects[kind] += 1
+        key = key_of(metadata)
+        if self._bad.get((kind, key)) != error:
+            self._bad[kind, key] = error
+            self.bad_objects.append(BadObject(kind=kind, key=key, error=error))
+
+    def report_good(self, kind: str, metadata: ObjectMeta) -> None:
+        """The object can be understood now, or it is gone."""
+        if self._bad:
+            self._bad.pop((kind, key_of(metadata)), None)
+
     def _pre_enqueue(self, pod: PodInfo) -> Status:
         profile = self.profile_of(pod)
-        return SUCCESS if profile is None else profile.run_pre_enqueue(pod)
+        if profile is None:
+            return SUCCESS
+        status = profile.run_pre_enqueue(pod)
+        if status.code is Code.ERROR:
+            self.measurements.plugin_failures[status.plugin] += 1
+        return status
 
     def _events_of(self, pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:
         if plugin == MISSING_RULE:

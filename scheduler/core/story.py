@@ -101,7 +101,9 @@ def replay(lines: Iterable[bytes], build: Callable[[Header], Scheduler]) -> Iter
     number, first = next(numbered, (1, b""))
     header = _decode(number, first, Header)
     if header.version != VERSION:
-        raise StoryError(f"line 1: story version {header.version} is not {VERSION}: replay it with the release that wrote it")
+        raise StoryError(
+            f"line 1: story version {header.version} is not {VERSION}: replay it with the release that wrote it"
+        )
     scheduler = build(header)
     for number, line in numbered:
         recorded = _decode(number, line, Step)

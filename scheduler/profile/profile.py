@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from scheduler.framework.cluster_event import ClusterEvent
+from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.plugin import (
     EnqueueExtensions,
     FilterPlugin,
@@ -19,7 +19,13 @@ from scheduler.framework.plugin import (
     Unsignable,
 )
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import SUCCESS, Status
+from scheduler.framework.status import SUCCESS, Code, Status
+
+_ANYTHING = (
+    ClusterEvent(EventResource.POD, ActionType.ALL),
+    ClusterEvent(EventResource.NODE, ActionType.ALL),
+    ClusterEvent(EventResource.DEVICE_CLASS, ActionType.ALL),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +47,13 @@ class Profile:
     score: tuple[WeightedScore, ...] = ()
 
     def run_pre_enqueue(self, pod: PodInfo) -> Status:
-        """The first plugin that keeps the pod out of the active queue, or success."""
+        """The first plugin that keeps the pod out of the active queue, or success. A plugin that fails keeps it out too."""
         for plugin in self.pre_enqueue:
-            status = plugin.pre_enqueue(pod)
-            if status.code.is_rejected:
+            try:
+                status = plugin.pre_enqueue(pod)
+            except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and must not stop the others' pods
+                status = Status(Code.ERROR, (str(error),))
+            if status.code is not Code.SUCCESS:
                 return status._replace(plugin=plugin.name)
         return SUCCESS
 
@@ -72,8 +81,11 @@ class Profile:
         return tuple(found.values())
 
     def events_of(self, plugin_name: str) -> tuple[ClusterEvent, ...]:
-        """What the named plugin registered for; nothing for one that is not of this profile."""
+        """What the named plugin registered for; nothing for one that is not of this profile.
+
+        One that says nothing about it hears of everything (kube-scheduler 1.37: fillEventToPluginMap).
+        """
         for plugin in (*self.pre_enqueue, *self.pre_filter, *self.filter):
-            if plugin.name == plugin_name and isinstance(plugin, EnqueueExtensions):
-                return plugin.events_to_register()
+            if plugin.name == plugin_name:
+                return plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else _ANYTHING
         return ()

@@ -8,9 +8,10 @@ from typing import Any
 
 from scheduler.framework.cluster_event import UNSCHEDULABLE_TIMEOUT, ClusterEvent
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Status
+from scheduler.framework.status import Code, Status
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.in_flight import InFlight
+from scheduler.queue.parked import ParkedPods
 from scheduler.queue.pod_heap import PodHeap
 from scheduler.queue.queued_pod import QueuedPod, Room
 
@@ -52,7 +53,7 @@ class SchedulingQueue:
         self._active = PodHeap()
         self._backing_off = PodHeap()
         self._backing_off_after_error = PodHeap()
-        self._parked: dict[str, QueuedPod] = {}
+        self._parked = ParkedPods()
         self._in_flight = InFlight()
         self._tickets = 0
         self._flushed_at: float | None = None
@@ -71,7 +72,7 @@ class SchedulingQueue:
 
     def counts(self) -> dict[Room, int]:
         """Waiting pods by room."""
-        gated = sum(1 for queued in self._parked.values() if queued.gating_plugin)
+        gated = self._parked.gated_count
         return {
             Room.ACTIVE: len(self._active),
             Room.BACKOFF: len(self._backing_off) + len(self._backing_off_after_error),
@@ -92,7 +93,9 @@ class SchedulingQueue:
 
     def add(self, pod: PodInfo, now: float) -> None:
         """A pod that was not known before."""
-        self._place_active(QueuedPod(pod, now), POD_ADDED, now)
+        queued = QueuedPod(pod, now)
+        if self._is_admitted(queued, POD_ADDED):
+            self._enter_active(queued, POD_ADDED, now)
 
     def update(self, pod: PodInfo, events: Iterable[ClusterEvent], now: float) -> None:
         """A pod changed; ``events`` are its own changes. A parked pod is tried again when one of them may help."""
@@ -111,10 +114,8 @@ class SchedulingQueue:
             self._place_backoff(queued)
         else:
             for event in events:
-                if self._is_worth_requeuing(queued, event):
-                    self._requeue(queued, event.label, now)
-                    if queued.room in (Room.ACTIVE, Room.BACKOFF):
-                        break
+                if self._is_worth_requeuing(queued, event) and self._requeue(queued, event.label, now):
+                    break
 
     def delete(self, uid: str) -> None:
         """The pod is gone or was bound by someone. A pod in flight stays in flight until ``done``."""
@@ -170,11 +171,10 @@ class SchedulingQueue:
 
     def move_all(self, event: ClusterEvent, now: float, *, except_uid: str = "") -> int:
         """Wake every parked pod that the event may help; how many moved."""
-        moved = 0
-        for queued in list(self._parked.values()):
-            if queued.pod.uid != except_uid and self._hears(queued, event) and self._is_worth_requeuing(queued, event):
-                self._requeue(queued, event.label, now)
-                moved += queued.room in (Room.ACTIVE, Room.BACKOFF)
+        woken = self._parked.woken_by(
+            lambda queued: self._hears(queued, event) and self._is_worth_requeuing(queued, event)
+        )
+        moved = sum(self._requeue(queued, event.label, now) for queued in woken if queued.pod.uid != except_uid)
         self._in_flight.record(event)
         return moved
 
@@ -192,7 +192,7 @@ class SchedulingQueue:
             self._flush_parked(now)
 
     def _flush_parked(self, now: float) -> None:
-        for queued in list(self._parked.values()):
+        for queued in list(self._parked):
             if now - max(queued.timestamp, queued.flushed_at) > self._max_unschedulable_seconds:
                 queued.was_flushed = True
                 queued.flushed_at = now
@@ -212,24 +212,22 @@ class SchedulingQueue:
     def _matches(self, pod: PodInfo, plugin: str, event: ClusterEvent) -> bool:
         return any(registered.matches(event) for registered in self._events_of(pod, plugin))
 
-    def _requeue(self, queued: QueuedPod, label: str, now: float) -> None:
+    def _requeue(self, queued: QueuedPod, label: str, now: float) -> bool:
+        """Let the pod be tried again, at once or after its back-off; False when PreEnqueue keeps it out."""
+        if not self._is_admitted(queued, label):
+            return False
+        self._take_out(queued.pod.uid)
         if self._backoff.is_backing_off(queued, now):
-            if self._is_admitted(queued, label):
-                self._take_out(queued.pod.uid)
-                self._place_backoff(queued)
-                self.incoming[Room.BACKOFF, label] += 1
+            self._place_backoff(queued)
+            self.incoming[Room.BACKOFF, label] += 1
         else:
-            self._place_active(queued, label, now)
-
-    def _place_active(self, queued: QueuedPod, label: str, now: float) -> None:
-        if self._is_admitted(queued, label):
-            self._take_out(queued.pod.uid)
             self._enter_active(queued, label, now)
+        return True
 
     def _is_admitted(self, queued: QueuedPod, label: str) -> bool:
         """Run PreEnqueue; a pod that is kept out is parked as gated."""
         status = self._pre_enqueue(queued.pod)
-        if not status.code.is_rejected:
+        if status.code is Code.SUCCESS:
             queued.gating_plugin = ""
             return True
         already_gated = queued.pod.uid in self._parked and bool(queued.gating_plugin)
@@ -237,7 +235,9 @@ class SchedulingQueue:
         if status.plugin not in queued.unschedulable_plugins:
             queued.unschedulable_plugins = tuple(sorted((*queued.unschedulable_plugins, status.plugin)))
         queued.was_flushed = False
-        if not already_gated:
+        if already_gated:
+            self._parked.add(queued)
+        else:
             self._park(queued, label)
         return False
 
@@ -245,7 +245,7 @@ class SchedulingQueue:
         self._take_out(queued.pod.uid)
         queued.room = Room.GATED if queued.gating_plugin else Room.UNSCHEDULABLE
         self._pods[queued.pod.uid] = queued
-        self._parked[queued.pod.uid] = queued
+        self._parked.add(queued)
         self.incoming[Room.UNSCHEDULABLE, label] += 1
 
     def _enter_active(self, queued: QueuedPod, label: str, now: float) -> None:
@@ -273,4 +273,4 @@ class SchedulingQueue:
         self._active.remove(uid)
         self._backing_off.remove(uid)
         self._backing_off_after_error.remove(uid)
-        self._parked.pop(uid, None)
+        self._parked.remove(uid)
