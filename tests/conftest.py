@@ -1,5 +1,6 @@
 """What holds for every ring: its marker, its time limit, and Hypothesis without clocks."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,9 @@ RINGS = {
 # A deadline would make the machine's load a test result. Examples stay random: the seed of a failure is printed.
 settings.register_profile("reprise", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("reprise")
+
+# Where no loop was ever set, pytest-asyncio's question for the current one makes one that nothing closes.
+asyncio.set_event_loop(None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,6 +1,5 @@
 """The contract is checked on the embedded server, and on the real one where its parts are there."""
 
-import asyncio
 import functools
 import ssl
 from collections.abc import Iterator
@@ -11,9 +10,6 @@ from scheduler.sim.server import ApiServer
 from tests.contract.servers import EmbeddedServer, Server, served
 from tests.support.api_client import ApiClient
 from tests.support.cluster_session import shared_control_plane
-
-# Where no loop was ever set, pytest-asyncio's question for the current one makes one that nothing closes.
-asyncio.set_event_loop(None)
 
 
 @pytest.fixture(scope="session")
