@@ -20,6 +20,7 @@ from scheduler.profile.profile import Profile
 from scheduler.profile.scoring import ScoreColumn, Scoring
 
 TIE_KEY_BITS = 31
+_BELOW_ALL = np.iinfo(np.int64).min  # a total can be negative, as weights can
 
 
 class PluginScore(NamedTuple):
@@ -42,15 +43,17 @@ class Evaluation:
         self._profile = profile
         self._pod = pod
         self._table = table
-        self._epoch = table.epoch
-        self.prefilter: Status = SUCCESS
-        self.prefilter_rejectors: tuple[str, ...] = ()
         self._start()
 
     def _start(self) -> None:
+        self._epoch = -1
+        self.prefilter: Status = SUCCESS
+        self.prefilter_rejectors: tuple[str, ...] = ()
         self._states: dict[str, CycleState] = {plugin.name: {} for plugin in self._profile.deciding_plugins()}
+        self._scoring: Scoring | None = None
         node_names = self._pre_filter()
         if self.prefilter.code is not Code.SUCCESS:
+            self._epoch = self._table.epoch
             return
         outside = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
         if node_names is not None:
@@ -62,7 +65,7 @@ class Evaluation:
             if plugin.name not in self._skipped
         ]
         self._filtering = Filtering(columns, node_names, outside)
-        self._scoring: Scoring | None = None
+        self._epoch = self._table.epoch
 
     def _pre_filter(self) -> frozenset[str] | None:
         """Run PreFilter; the names that it leaves, or None for all nodes (kube-scheduler 1.37: RunPreFilterPlugins)."""
@@ -75,32 +78,27 @@ class Evaluation:
                 result = plugin.pre_filter(self._states[plugin.name], self._pod, self._table.columns(plugin))
             except Exception as error:
                 raise PluginFailure(f'running PreFilter plugin "{plugin.name}": {error}', plugin.name) from error
-            status = result.status
+            status = result.status._replace(plugin=plugin.name)
             if status.code is Code.SKIP:
                 self._skipped.add(plugin.name)
-                continue
-            if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-                self._reject(status._replace(plugin=plugin.name), (plugin.name,))
+            elif status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
+                self._reject(status, (plugin.name,))
                 return None
-            if status.code is Code.UNSCHEDULABLE:
-                rejected = status._replace(plugin=plugin.name)
+            elif status.code is Code.UNSCHEDULABLE:
+                # Preemption may help, unless a later plugin says that it cannot.
+                rejected = status
             elif status.code is not Code.SUCCESS:
                 raise PluginFailure(f'running PreFilter plugin "{plugin.name}": {status.message}', plugin.name)
-            if result.node_names is not None:
+            elif result.node_names is not None:
                 restricting.append(plugin.name)
                 names = result.node_names if names is None else names & result.node_names
+                if not names:
+                    self._reject(_no_common_node(restricting), tuple(restricting))
+                    return None
         if rejected is not None:
-            self._reject(rejected, (rejected.plugin,))
+            self._reject(rejected, (*restricting, rejected.plugin))
             return None
         self.prefilter_rejectors = tuple(restricting)
-        if names is not None and not names:
-            listed = " ".join(sorted(restricting))
-            text = (
-                f"node(s) didn't satisfy plugin {listed}"
-                if len(restricting) == 1
-                else f"node(s) didn't satisfy plugin(s) [{listed}] simultaneously"
-            )
-            self._reject(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,)), tuple(restricting))
         return names
 
     def _reject(self, status: Status, rejectors: tuple[str, ...]) -> None:
@@ -111,7 +109,6 @@ class Evaluation:
         """Bring every verdict up to date with the table."""
         if self._epoch != self._table.epoch:
             # Interned ids were renumbered, so tables of verdicts by id mean other values now.
-            self._epoch = self._table.epoch
             self._start()
         if self.prefilter.code is Code.SUCCESS:
             self._filtering.refresh(self._table)
@@ -167,7 +164,7 @@ class Evaluation:
         self.refresh_scores()
         assert self._scoring is not None
         keyed = self._scoring.totals * (1 << TIE_KEY_BITS) + self._table.tie_keys
-        return int(np.argmax(np.where(feasible, keyed, np.int64(-1))))
+        return int(np.argmax(np.where(feasible, keyed, _BELOW_ALL)))
 
     def feasible_rows(self) -> list[int]:
         return [int(row) for row in np.flatnonzero(self._filtering.feasible)] if self.feasible_count else []
@@ -203,3 +200,14 @@ class Evaluation:
         counts = self._filtering.reason_counts(self._table)
         listed = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
         return f"{head} {listed}." if listed else head
+
+
+def _no_common_node(restricting: list[str]) -> Status:
+    """No node is left by all PreFilter plugins that name nodes."""
+    listed = " ".join(sorted(restricting))
+    text = (
+        f"node(s) didn't satisfy plugin {listed}"
+        if len(restricting) == 1
+        else f"node(s) didn't satisfy plugin(s) [{listed}] simultaneously"
+    )
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (text,))

@@ -25,7 +25,10 @@ class FilterColumn:
         self.plugin = plugin
         self._state = state
         self._pod = pod
-        self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
+        try:
+            self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
+        except Exception as error:
+            raise PluginFailure(f'running "{plugin.name}" filter plugin: {error}', plugin.name) from error
         self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
         self.failure: PluginFailure | None = None
 
@@ -161,4 +164,5 @@ def rows_for(changes: Changes, facets: int) -> IntArray:
     """The changed rows of which a plugin that reads these facets could notice the change."""
     if facets & int(ALL_FACETS) == int(ALL_FACETS):
         return changes.rows
-    return changes.rows[(changes.facets & facets) != 0]
+    rows: IntArray = changes.rows[(changes.facets & facets) != 0]
+    return rows

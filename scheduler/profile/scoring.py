@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scheduler.cache.node_table import NodeTable
+from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
@@ -25,16 +25,17 @@ class ScoreColumn:
         self.raw: IntArray = np.zeros(0, dtype=np.int64)
         self.weighted: IntArray = np.zeros(0, dtype=np.int64)
 
-    def refresh_raw(self, table: NodeTable, rows: IntArray | None) -> bool:
-        """Score these rows, or all when None or when an input beyond the row changed; whether it was all."""
+    def refresh_raw(self, table: NodeTable, changes: Changes | None) -> bool:
+        """Score what changed, or all when that is not known or an input beyond the row changed; whether it was all."""
         try:
             everything = table.columns(self.plugin)
             token = self.plugin.token(self._state, self._pod, everything)
-            if rows is None or token != self._token:
+            self._resize(table.size)
+            if changes is None or token != self._token:
                 self._token = token
-                self.raw = np.zeros(table.size, dtype=np.int64)
                 self.raw[:] = self.plugin.score(self._state, self._pod, everything)
                 return True
+            rows = rows_for(changes, int(self.plugin.facets))
             if len(rows) == 1:
                 row = int(rows[0])
                 self.raw[row] = self.plugin.score(self._state, self._pod, table.row(self.plugin, row))
@@ -42,7 +43,9 @@ class ScoreColumn:
                 self.raw[rows] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, rows))
             return False
         except Exception as error:
-            raise PluginFailure(f'plugin "{self.plugin.name}" failed with: {error}', self.plugin.name) from error
+            raise PluginFailure(
+                f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}', self.plugin.name
+            ) from error
 
     def extrema_moved(self, feasible: BoolArray) -> bool:
         """Whether the lowest or highest raw score of the feasible rows is another than last time."""
@@ -54,22 +57,31 @@ class ScoreColumn:
         self._extrema = extrema
         return moved
 
-    def weigh(self, feasible: BoolArray, rows: IntArray | None) -> None:
-        """Normalise and weigh these rows, or all.
+    def normalized(self, rows: IntArray | None) -> IntArray:
+        """The final scores of these rows, or of all."""
+        raw = self.raw if rows is None else self.raw[rows]
+        if not isinstance(self.plugin, NormalizePlugin):
+            return raw
+        try:
+            return np.asarray(self.plugin.normalize(self._state, self._pod, raw, *self._extrema), dtype=np.int64)
+        except Exception as error:
+            raise PluginFailure(
+                f'running Normalize on Score plugins: plugin "{self.plugin.name}" failed with: {error}',
+                self.plugin.name,
+            ) from error
+
+    def weigh(self, scores: IntArray, feasible: BoolArray, rows: IntArray | None) -> None:
+        """Weigh the final scores of these rows, or of all.
 
         Raises:
             PluginFailure: a feasible row's score lies outside 0..100.
         """
-        raw = self.raw if rows is None else self.raw[rows]
-        scores = raw
-        if isinstance(self.plugin, NormalizePlugin):
-            scores = np.asarray(self.plugin.normalize(self._state, self._pod, raw, *self._extrema), dtype=np.int64)
         counted = scores[feasible if rows is None else feasible[rows]]
         wrong = counted[(counted < 0) | (counted > MAX_NODE_SCORE)]
         if len(wrong):
             raise PluginFailure(
-                f'plugin "{self.plugin.name}" returns an invalid score {int(wrong[0])}, '
-                f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
+                f'applying score defaultWeights on Score plugins: plugin "{self.plugin.name}" returns an invalid score '
+                f"{int(wrong[0])}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
                 self.plugin.name,
             )
         if rows is None:
@@ -77,7 +89,7 @@ class ScoreColumn:
         else:
             self.weighted[rows] = scores * self.weight
 
-    def resize(self, size: int) -> None:
+    def _resize(self, size: int) -> None:
         if size > len(self.raw):
             grow = np.zeros(size - len(self.raw), dtype=np.int64)
             self.raw = np.concatenate((self.raw, grow))
@@ -85,7 +97,11 @@ class ScoreColumn:
 
 
 class Scoring:
-    """Scores of all Score plugins that did not skip, and their sum."""
+    """Scores of all Score plugins that did not skip, and their sum.
+
+    As in kube-scheduler 1.37 (RunScorePlugins) all plugins score before any is normalised, and all are normalised before
+    any is weighed. After a failure a Scoring is of no use any more.
+    """
 
     def __init__(self, columns: list[ScoreColumn]) -> None:
         self.columns = columns
@@ -93,37 +109,31 @@ class Scoring:
         self._position = -1
 
     def refresh(self, table: NodeTable, feasible: BoolArray) -> None:
-        """Bring raw scores, normalisation and totals up to date with the table and the feasible rows."""
+        """Bring raw scores, normalisation and totals up to date with the table and the feasible rows.
+
+        Raises:
+            PluginFailure: a plugin failed.
+        """
         changes = table.changes_since(self._position) if self._position >= 0 else None
-        self._position = table.position
-        if changes is None:
-            self._refresh_all(table, feasible)
+        if changes is not None and not len(changes.rows):
             return
-        self.totals = np.concatenate((self.totals, np.zeros(table.size - len(self.totals), dtype=np.int64)))
-        moved = False
-        for column in self.columns:
-            column.resize(table.size)
-            whole = column.refresh_raw(table, rows_for(changes, int(column.plugin.facets)))
-            # A row that entered or left the feasible ones can move an extremum although no score changed.
-            whole = column.extrema_moved(feasible) or whole
-            column.weigh(feasible, None if whole else changes.rows)
-            moved = moved or whole
-        if moved:
-            self.totals = self._sum()
-        elif len(changes.rows):
-            self.totals[changes.rows] = sum(
-                (column.weighted[changes.rows] for column in self.columns), np.zeros(len(changes.rows), dtype=np.int64)
-            )
+        self._position = table.position
+        # A row that entered or left the feasible ones can move an extremum although no score changed.
+        whole = [column.refresh_raw(table, changes) for column in self.columns]
+        whole = [column.extrema_moved(feasible) or scored for column, scored in zip(self.columns, whole, strict=True)]
+        rows = [None if changes is None or all_of_it else changes.rows for all_of_it in whole]
+        finals = [column.normalized(some) for column, some in zip(self.columns, rows, strict=True)]
+        for column, final, some in zip(self.columns, finals, rows, strict=True):
+            column.weigh(final, feasible, some)
+        self._add_up(table.size, None if changes is None or any(whole) else changes.rows)
 
-    def _refresh_all(self, table: NodeTable, feasible: BoolArray) -> None:
-        for column in self.columns:
-            column.refresh_raw(table, None)
-            column.extrema_moved(feasible)
-            column.weigh(feasible, None)
-        self.totals = np.zeros(table.size, dtype=np.int64) if not self.columns else self._sum()
-
-    def _sum(self) -> IntArray:
-        total = self.columns[0].weighted.copy()
-        for column in self.columns[1:]:
-            total += column.weighted
-        return total
+    def _add_up(self, size: int, rows: IntArray | None) -> None:
+        if rows is None or len(self.totals) != size:
+            self.totals = np.zeros(size, dtype=np.int64)
+            for column in self.columns:
+                self.totals += column.weighted
+        elif len(rows):
+            total = np.zeros(len(rows), dtype=np.int64)
+            for column in self.columns:
+                total += column.weighted[rows]
+            self.totals[rows] = total
