@@ -79,6 +79,14 @@ async def test_binds_find_free_slots_behind_a_pile_of_other_work() -> None:
         assert [request.at for request in transport.requests if request.path.endswith("binding")] == [0.5] * 4
 
 
+async def test_a_repeat_goes_before_binds_that_have_not_been_tried() -> None:
+    transport = ScriptedTransport(refusal(503), otherwise=created(), latency_seconds=0.1)
+    async with dispatching(transport, Limits(in_flight=1)) as it:
+        it.submit(*(bind(name) for name in "abcd"))
+        await asyncio.sleep(2)
+        assert [path for _, path in it.sent()] == [f"{name}/binding" for name in "abacd"]
+
+
 async def test_there_is_room_for_a_bind_while_few_wait_for_a_slot() -> None:
     transport = ScriptedTransport(otherwise=created(), latency_seconds=1.0)
     async with dispatching(transport, Limits(in_flight=8)) as it:

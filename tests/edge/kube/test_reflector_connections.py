@@ -66,6 +66,7 @@ async def test_a_server_that_went_back_in_time_is_listed_anew() -> None:
     async with watching(transport) as watched:
         first.say(added(pod("a", version=500)), bookmark(500, ends_initial_events=True))
         await asyncio.sleep(92)
+        assert transport.watches[1].query["sendInitialEvents"] == "true"
         second.say(added(pod("a", version=3)), bookmark(4, ends_initial_events=True))
         await asyncio.sleep(1)
         assert watched.delivered() == [("applied", "a", "uid-a", "500"), ("applied", "a", "uid-a", "3")]

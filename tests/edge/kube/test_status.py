@@ -85,6 +85,17 @@ async def test_a_patch_that_waits_takes_in_those_that_follow() -> None:
         assert it.dispatcher.status.counters.merged == 1
 
 
+async def test_a_patch_that_is_under_way_is_followed_by_the_next() -> None:
+    transport = ScriptedTransport(otherwise=ok(), latency_seconds=0.1)
+    async with dispatching(transport) as it:
+        it.submit(status("a", "first"))
+        await asyncio.sleep(0.05)
+        it.submit(status("a", "second"))
+        await asyncio.sleep(1)
+        written = [request.body["status"]["conditions"][0]["message"] for request in transport.requests]
+        assert written == ["first", "second"]
+
+
 async def test_a_merged_patch_keeps_the_transition_time_that_was_not_sent() -> None:
     transport = ScriptedTransport(otherwise=ok(), latency_seconds=0.1)
     async with dispatching(transport) as it:

@@ -58,7 +58,7 @@ class WholeEdge:
     async def until_state(self, resource: str, state: str) -> None:
         """Wait for a reflector to come to a state, which brings no news of its own."""
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while self.reflectors[resource].state != state:  # noqa: ASYNC110 - nobody is told when it changes
+            while self.reflectors[resource].state != state:
                 await asyncio.sleep(0.02)
 
     async def synced(self) -> None:
