@@ -90,7 +90,7 @@ class Runtime:
         return len(self.state.bindings) < BINDS_IN_FLIGHT
 
     def _cycle_done(self, result: CycleResult, seconds: float) -> None:
-        self.state.measurements.algorithm_seconds.observe(seconds)
+        self.state.measurements.cycle_took(result.outcome, result.profile, seconds)
         log.info(
             "scheduling cycle",
             pod=result.pod,
@@ -147,12 +147,16 @@ class Runtime:
             try:
                 missing = await missing_rights(self._transport)
             except (TransportFailure, AccessReviewError) as error:
-                if reported != str(error):
-                    reported = str(error)
+                # The words of one failure to connect may differ from try to try.
+                state = error.kind if isinstance(error, TransportFailure) else str(error)
+                if reported != state:
+                    reported = state
                     log.warning("cannot ask the API server for our rights; will retry", error=str(error))
                 await asyncio.sleep(backoff.next_seconds())
                 continue
             if not missing:
+                if reported is not None:
+                    log.info("the API server answers and grants what is needed")
                 return
             if reported != missing:
                 reported = missing

@@ -117,7 +117,7 @@ async def _rules(transport: Transport) -> Iterable[_Rule]:
     }
     response = await transport.post(f"{_REVIEWS}/selfsubjectrulesreviews", msgspec.json.encode(body))
     if response.status != 201:
-        log.info("No SelfSubjectRulesReview; asking for each right", error=error_of(response).message)
+        log.debug("No SelfSubjectRulesReview; asking for each right", error=error_of(response).message)
         return ()
     status = msgspec.json.decode(response.body, type=_RulesReview).status
     return () if status.incomplete else status.resource_rules
