@@ -12,7 +12,7 @@ A pod on a node that is not known is kept, and charged to the node when it comes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from scheduler.api.objects import DeviceClass, Namespace, Node
@@ -134,8 +134,9 @@ class Cache:
         """Pods on the node, known or not, in the order they came."""
         return list(self._by_node.get(node_name, {}).values())
 
-    def _pods_of(self, node_name: str) -> list[PodInfo]:
-        return [cached.pod for cached in self._by_node.get(node_name, {}).values()]
+    def _pods_of(self, node_name: str) -> Iterator[PodInfo]:
+        # Lazily: a heartbeat of a node does not look at its pods.
+        return (cached.pod for cached in self._by_node.get(node_name, {}).values())
 
     def _add(self, new: CachedPod) -> None:
         uid = new.pod.uid

@@ -62,10 +62,12 @@ class Journal:
             raise ValueError(f"position {position} lies ahead of the journal's {self.position}")
         if count > self._capacity:
             return None
+        start, end = position % self._capacity, self.position % self._capacity
+        if count == 1:
+            return Changes(self._rows[start : start + 1].copy(), self._facets[start : start + 1].copy())
         # Up to 16 entries merge in 2 to 6 us as a dict and in 7 to 15 us in NumPy; 16,384 in 0.2 ms in NumPy and 6 ms as a dict.
         if count <= _FEW:
             return self._merge_few(position, count)
-        start, end = position % self._capacity, self.position % self._capacity
         if start < end:
             rows, facets = self._rows[start:end], self._facets[start:end]
         else:

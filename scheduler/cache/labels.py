@@ -76,14 +76,12 @@ class LabelColumns:
         self._limit = limit
         self._columns: dict[str, LabelColumn] = {}
 
-    def column(self, key: str, capacity: int, labels_by_row: Callable[[], Iterator[tuple[int, Labels]]]) -> LabelColumn:
-        """The column of a key, made of every row's labels when there is none yet (0.6 ms for 5,000 nodes)."""
+    def column(self, key: str, capacity: int, labels_by_row: Callable[[], Iterator[Labels]]) -> LabelColumn:
+        """The column of a key, made of every row's labels when there is none yet (3 ms for 5,000 nodes)."""
         column = self._columns.get(key)
         if column is None:
             column = self._columns[key] = LabelColumn(capacity)
-            for row, labels in labels_by_row():
-                if key in labels:
-                    column.set(row, labels[key])
+            column.fill(labels.get(key) for labels in labels_by_row())
         return column
 
     def update(self, row: int, labels: Labels) -> None:

@@ -129,8 +129,8 @@ class NodeTable:
         column.used = self._journal.position
         return column
 
-    def _labels_by_row(self) -> Iterator[tuple[int, Mapping[str, str]]]:
-        return ((row, labels_of(node)) for row, node in enumerate(self._nodes))
+    def _labels_by_row(self) -> Iterator[Mapping[str, str]]:
+        return map(labels_of, self._nodes)
 
     def image_column(self, name: str) -> IntArray:
         """Sizes by row, at least as many as there are rows."""

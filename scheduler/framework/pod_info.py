@@ -12,8 +12,14 @@ from scheduler.api.ports import HostPort, host_ports
 class PodInfo:
     """A pod as the queue, the cache and the plugins pass it around. Immutable: an updated pod is a new PodInfo."""
 
+    # What is worked out of every pod in the cluster has a slot; the rest is for pods that are being decided on. 250 bytes
+    # a pod less than with all of it in __dict__.
+    __slots__ = ("__dict__", "_amounts", "_host_ports", "pod")
+
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
+        self._amounts: PodAmounts | None = None
+        self._host_ports: tuple[HostPort, ...] | None = None
 
     @property
     def uid(self) -> str:
@@ -28,14 +34,16 @@ class PodInfo:
     def priority(self) -> int:
         return self.pod.spec.priority or 0
 
-    @cached_property
+    @property
     def amounts(self) -> PodAmounts:
         """What the pod asks for, counted in each of the ways below.
 
         Raises:
             QuantityError: a quantity of the pod cannot be read; the message begins with its field. So do the four below.
         """
-        return pod_amounts(self.pod)
+        if self._amounts is None:
+            self._amounts = pod_amounts(self.pod)
+        return self._amounts
 
     @property
     def requests(self) -> Requests:
@@ -57,10 +65,12 @@ class PodInfo:
         """As ``accounted_requests`` for cpu and memory, with the defaults (kube-scheduler 1.37: NodeInfo.NonZeroRequested)."""
         return self.amounts.accounted_non_zero
 
-    @cached_property
+    @property
     def host_ports(self) -> tuple[HostPort, ...]:
         """Host ports of sidecars and containers, in that order."""
-        return host_ports(self.pod.spec)
+        if self._host_ports is None:
+            self._host_ports = host_ports(self.pod.spec)
+        return self._host_ports
 
     @cached_property
     def containers(self) -> tuple[Container, ...]:

@@ -55,6 +55,26 @@ def test_equal_values_have_one_id_and_the_default_has_id_0() -> None:
     assert column.items == ["", "a", "b"]
 
 
+def test_filling_a_column_is_setting_each_row() -> None:
+    filled, set_ = InternedColumn("", 6), InternedColumn("", 6)
+    values = ["a", "", "b", "a"]
+    filled.fill(values)
+    for row, value in enumerate(values):
+        set_.set(row, value)
+    assert filled.column.values.tolist() == set_.column.values.tolist() == [1, 0, 2, 1, 0, 0]
+    for row in range(4):
+        filled.set(row, "c")
+        set_.set(row, "c")
+        assert [filled.id_of(value) for value in "abc"] == [set_.id_of(value) for value in "abc"]
+        assert filled.unused == set_.unused
+
+
+def test_filling_with_nothing_leaves_the_default_everywhere() -> None:
+    column = InternedColumn("", 2)
+    column.fill([])
+    assert (column.column.values.tolist(), column.items) == ([0, 0], [""])
+
+
 def test_a_value_that_no_row_has_now_has_no_id_but_gets_the_same_one_back() -> None:
     column = InternedColumn("", 4)
     column.set(0, "a")
