@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -195,3 +196,15 @@ def test_what_is_reached_too_seldom_is_marked() -> None:
     text, below = table(plenty | {"best/tie": 0}, 1000, 0)
     assert below == ["best/tie"]
     assert any("<" in row and row.endswith("  best/tie") for row in text.splitlines())
+
+
+def test_the_oracle_is_built_from_the_versions_of_the_control_plane() -> None:
+    """So both share what is compiled, and the answers are those of the scheduler that the cluster tests run."""
+    root = Path(__file__).parents[2]
+
+    def versions(module: str) -> set[str]:
+        return set(re.findall(r"^\t(\S+ (?:=> \S+ )?v\S+)", (root / module / "go.mod").read_text(), re.MULTILINE))
+
+    oracle = versions("tests/oracle")
+    assert "k8s.io/kubernetes v1.37.2" in oracle
+    assert oracle <= versions("tools/control-plane")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,9 @@ def build() -> Path:
     Raises:
         MissingOracle: Go is missing or too old, or a module cannot be fetched.
     """
-    done = subprocess.run([FOLDER / "build.sh"], stdout=subprocess.PIPE, text=True, check=False)
+    # Its progress is shown; that Go is missing is said once, by the caller.
+    errors = None if shutil.which("go") else subprocess.DEVNULL
+    done = subprocess.run([FOLDER / "build.sh"], stdout=subprocess.PIPE, stderr=errors, text=True, check=False)
     if done.returncode:
         raise MissingOracle(f"the oracle cannot be built ({HOW})")
     return Path(done.stdout.strip())

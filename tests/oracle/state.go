@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -50,6 +52,7 @@ func (o *oracle) read(data []byte) (*v1.Pod, string, error) {
 	if err := decode(l.Pod, &pod); err != nil || pod == nil {
 		return nil, "line", errors.Join(errors.New("unreadable line: pod is missing or cannot be decoded"), err)
 	}
+	canonical(podQuantities(pod)...)
 	next, profiles := &state{nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}}, o.profiles
 	changed := l.Apply
 	if l.Objects != nil {
@@ -108,6 +111,7 @@ func (o *oracle) apply(s *state, objects []json.RawMessage, step bool) error {
 			if err := decode(raw, &node); err != nil {
 				return fmt.Errorf("node %q: %w", kind.Metadata.Name, err)
 			}
+			canonical(node.Status.Allocatable)
 			if step {
 				o.countNodeStep(s.nodes[node.Name], node)
 			}
@@ -117,6 +121,7 @@ func (o *oracle) apply(s *state, objects []json.RawMessage, step bool) error {
 			if err := decode(raw, &pod); err != nil {
 				return fmt.Errorf("pod %q: %w", kind.Metadata.Name, err)
 			}
+			canonical(podQuantities(pod)...)
 			key := pod.Namespace + "/" + pod.Name
 			if step {
 				o.countPodStep(s.pods[key], pod)
@@ -127,6 +132,35 @@ func (o *oracle) apply(s *state, objects []json.RawMessage, step bool) error {
 		}
 	}
 	return nil
+}
+
+// canonical writes quantities as the API server does before kube-scheduler sees them. It matters: a fraction such as 1.005Mi
+// that was just parsed is a big decimal, and PodRequests adds the overhead to the pod's own one, again with every call.
+func canonical(lists ...v1.ResourceList) {
+	for _, list := range lists {
+		for name, quantity := range list {
+			list[name] = resource.MustParse(quantity.String())
+		}
+	}
+}
+
+func podQuantities(pod *v1.Pod) []v1.ResourceList {
+	lists := []v1.ResourceList{pod.Spec.Overhead, pod.Status.AllocatedResources}
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		lists = append(lists, c.Resources.Requests)
+	}
+	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		lists = append(lists, s.AllocatedResources)
+		if s.Resources != nil {
+			lists = append(lists, s.Resources.Requests)
+		}
+	}
+	for _, r := range []*v1.ResourceRequirements{pod.Spec.Resources, pod.Status.Resources} {
+		if r != nil {
+			lists = append(lists, r.Requests)
+		}
+	}
+	return lists
 }
 
 // decode reads an object as the API server's clients do: case-sensitive, unknown fields ignored, nothing defaulted.
