@@ -15,6 +15,8 @@ Delay = Callable[[Object], float]
 
 # Pods that become due within this time of each other are written together.
 BATCH_SECONDS = 0.02
+# So many are written before others of the loop have their turn.
+MAX_BATCH = 200
 # Conditions of a pod whose containers run.
 _RUNNING_CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
 
@@ -111,7 +113,9 @@ class NodeSimulator:
         self._timer = None
         loop = asyncio.get_running_loop()
         now = loop.time()
-        while self._due and self._due[0][0] <= now:
+        for _ in range(MAX_BATCH):
+            if not self._due or self._due[0][0] > now:
+                break
             heapq.heappop(self._due)[2]()
         if self._due and self._unlisten is not None:
             self._wake(loop)
@@ -127,16 +131,16 @@ class NodeSimulator:
         if pod is None or "deletionTimestamp" in pod["metadata"] or pod["status"].get("phase") in TERMINAL_PHASES:
             return
         self.running += 1
-        self._server.patch_status(PODS, namespace, name, self._as_running)
+        self._server.set_status(PODS, namespace, name, self._running_status(pod))
 
-    def _as_running(self, pod: Object) -> Object:
+    def _running_status(self, pod: Object) -> Object:
         now = self._clock()
         number = next(self._addresses)
         address = f"10.{64 + (number >> 16) % 64}.{(number >> 8) % 256}.{number % 256}"
         conditions = list(pod["status"].get("conditions") or [])
         for kind in _RUNNING_CONDITIONS:
             conditions = with_condition(conditions, {"type": kind, "status": "True"}, now)
-        status = {
+        return {
             **pod["status"],
             "phase": "Running",
             "conditions": conditions,
@@ -147,7 +151,6 @@ class NodeSimulator:
                 _container_status(container, timestamp(now)) for container in pod["spec"]["containers"]
             ],
         }
-        return {**pod, "status": status}
 
     def _end(self, namespace: str, name: str, uid: str) -> None:
         pod = self._current(namespace, name, uid)

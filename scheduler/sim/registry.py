@@ -217,6 +217,15 @@ class Registry:
             raise errors.invalid(resource.group, resource.kind, name, [cause])
         return self._replace(resource, old, item, subresource)
 
+    def set_status(self, resource: Resource, namespace: str, name: str, status: Object) -> Version:
+        """Give an object a status, which must be as it is stored; for what runs in this process.
+
+        Raises:
+            ApiError: there is no such object.
+        """
+        old = self.get(resource, namespace, name)
+        return self._replace(resource, old, {**old.object, "status": status}, "status")
+
     def _replace(self, resource: Resource, old: Version, item: Object, subresource: str) -> Version:
         before, given = old.object, item["metadata"]
         asked = given.get("resourceVersion", "")

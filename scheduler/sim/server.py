@@ -2,7 +2,6 @@
 
 import asyncio
 import functools
-import json
 import random
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from scheduler.sim.access import Access, Denial
 from scheduler.sim.connection import ChunkedStream, Connection
 from scheduler.sim.errors import ApiError
 from scheduler.sim.faults import Fault, Faults
+from scheduler.sim.kubeconfig import write_kubeconfig
 from scheduler.sim.messages import Answer, Request, error_answer
 from scheduler.sim.objects import Clock, Object, utc_now
 from scheduler.sim.registry import Counters, Registry
@@ -89,18 +89,9 @@ class ApiServer:
         self._server = None
 
     def kubeconfig(self, path: Path) -> Path:
-        """Write a kubeconfig file for this server, as JSON, which is YAML; needs a server that was started."""
+        """Write a kubeconfig file for this server, which must have been started."""
         assert self.url, "the server was never started"
-        content = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "embedded", "cluster": {"server": self.url}}],
-            "users": [{"name": "anybody", "user": {}}],
-            "contexts": [{"name": "embedded", "context": {"cluster": "embedded", "user": "anybody"}}],
-            "current-context": "embedded",
-        }
-        path.write_text(json.dumps(content, indent=2) + "\n")
-        return path
+        return write_kubeconfig(path, self.url)
 
     # ------------------------------------------------------------------------------------------------ from this process
 
@@ -124,13 +115,13 @@ class ApiServer:
         namespace = item["metadata"].get("namespace", "default") if resource.namespaced else ""
         return self._registry.create(resource, namespace, item).object
 
-    def patch_status(self, resource: Resource, namespace: str, name: str, change: Callable[[Object], Object]) -> Object:
-        """Write the status of an object as `change` makes it of the object.
+    def set_status(self, resource: Resource, namespace: str, name: str, status: Object) -> Object:
+        """Give an object a status, which belongs to the server from then on.
 
         Raises:
             ApiError: there is no such object.
         """
-        return self._registry.patch(resource, namespace, name, change, "status").object
+        return self._registry.set_status(resource, namespace, name, status).object
 
     def delete(self, resource: Resource, namespace: str, name: str, *, grace_seconds: int | None = None) -> None:
         """Delete an object, a pod by default with its own grace period.
