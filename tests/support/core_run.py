@@ -1,0 +1,98 @@
+"""A core to play with: short names for what happens to it, and where it has each pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from scheduler.api.objects import Node, Pod
+from scheduler.config.configuration import from_object
+from scheduler.core.cycle import CycleResult
+from scheduler.core.instruction import Instruction, PodReference
+from scheduler.core.scheduler import Scheduler
+from scheduler.core.stimulus import BindFailed, NodeApplied, NodeDeleted, PodApplied, PodBound, PodDeleted, Tick
+from scheduler.profile.profile import Profile
+from scheduler.queue.backoff import Backoff
+
+BINDING = "binding"
+ON_NODE = "on node"
+
+
+def default_profiles(configuration: dict[str, Any] | None = None) -> dict[str, Profile]:
+    """The profiles of a KubeSchedulerConfiguration; those of the default one without it."""
+    return {profile.scheduler_name: profile for profile in from_object(configuration).profiles}
+
+
+class Core:
+    """A scheduler at a time that the test says. ``rooms`` tells where it has a pod."""
+
+    def __init__(self, profiles: Iterable[Profile] | None = None, seed: int = 1) -> None:
+        made = default_profiles() if profiles is None else {profile.scheduler_name: profile for profile in profiles}
+        self.scheduler = Scheduler(made, seed=seed, backoff=Backoff())
+        self.state = self.scheduler.state
+
+    def nodes(self, *nodes: Node, at: float = 0.0) -> list[Instruction]:
+        return [done for node in nodes for done in self.scheduler.handle(NodeApplied(now=at, node=node))]
+
+    def node_gone(self, name: str, *, uid: str | None = None, at: float = 0.0) -> list[Instruction]:
+        return self.scheduler.handle(NodeDeleted(now=at, name=name, uid=f"{name}-uid" if uid is None else uid))
+
+    def pods(self, *pods: Pod, at: float = 0.0) -> list[Instruction]:
+        return [done for pod in pods for done in self.scheduler.handle(PodApplied(now=at, pod=pod))]
+
+    def pod_gone(self, pod: Pod, *, at: float = 0.0) -> list[Instruction]:
+        metadata = pod.metadata
+        return self.scheduler.handle(
+            PodDeleted(now=at, namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
+        )
+
+    def bound(self, pod: Pod, node: str, *, at: float = 0.0) -> list[Instruction]:
+        return self.scheduler.handle(PodBound(now=at, uid=pod.metadata.uid, node_name=node))
+
+    def bind_failed(self, pod: Pod, node: str, error: str = "refused", *, at: float = 0.0) -> list[Instruction]:
+        return self.scheduler.handle(BindFailed(now=at, uid=pod.metadata.uid, node_name=node, error=error))
+
+    def tick(self, at: float) -> list[Instruction]:
+        return self.scheduler.handle(Tick(now=at))
+
+    def decide(self, at: float = 0.0) -> CycleResult:
+        """One decision; somebody has to wait for it."""
+        result = self.scheduler.schedule_one(at)
+        assert result is not None
+        return result
+
+    def rooms(self, pod: Pod) -> list[str]:
+        """Every place where the core has the pod: rooms of the queue, "binding", "on node" (assumed ones too)."""
+        uid = pod.metadata.uid
+        queued = self.state.queue.get(uid)
+        found = [] if queued is None else [str(queued.room)]
+        found += [BINDING] if uid in self.state.bindings else []
+        found += [ON_NODE] if self.state.cache.pod(uid) is not None else []
+        return found
+
+
+def changed(pod: Pod, *, version: str = "", metadata: dict[str, Any] | None = None, **spec: Any) -> Pod:
+    """A later state of the pod."""
+    fields = {"resource_version": version, **(metadata or {})}
+    return msgspec.structs.replace(
+        pod,
+        metadata=msgspec.structs.replace(pod.metadata, **fields),
+        spec=msgspec.structs.replace(pod.spec, **spec),
+    )
+
+
+def on_node(pod: Pod, node: str, *, version: str = "bound") -> Pod:
+    """The pod as the watch shows it once it is bound."""
+    return changed(pod, version=version, node_name=node)
+
+
+def reference(pod: Pod) -> PodReference:
+    metadata = pod.metadata
+    return PodReference(
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+    )

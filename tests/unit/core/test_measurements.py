@@ -1,0 +1,61 @@
+"""Numbers that the core keeps for whoever asks."""
+
+from __future__ import annotations
+
+import pytest
+
+from scheduler.core.measurements import ATTEMPTS_BOUNDS, Histogram, Measurements
+
+
+def test_a_value_on_a_bound_belongs_below_it() -> None:
+    histogram = Histogram((1.0, 2.0))
+    for value in (0.5, 1.0, 1.5, 2.0, 2.5):
+        histogram.observe(value)
+
+    assert histogram.buckets == [2, 2, 1]
+    assert histogram.sum == 7.5
+
+
+def test_a_decision_that_found_a_node_ends_its_attempt_later() -> None:
+    measurements = Measurements()
+    measurements.cycle_took("assumed", "reprise", 0.5)
+
+    assert measurements.algorithm_seconds.sum == 0.5
+    assert measurements.attempt_seconds == {}
+
+
+@pytest.mark.parametrize("outcome", ["unschedulable", "error"])
+def test_a_failed_decision_ends_its_attempt(outcome: str) -> None:
+    measurements = Measurements()
+    measurements.cycle_took(outcome, "reprise", 0.25)
+    measurements.cycle_took(outcome, "reprise", 0.5)
+
+    assert measurements.algorithm_seconds.sum == 0.75
+    assert measurements.attempt_seconds[outcome, "reprise"].sum == 0.75
+
+
+def test_a_pod_that_was_skipped_was_not_decided_on() -> None:
+    measurements = Measurements()
+    measurements.cycle_took("skipped", "reprise", 0.5)
+
+    assert measurements.algorithm_seconds.buckets == [0] * 16
+    assert measurements.attempt_seconds == {}
+
+
+@pytest.mark.parametrize(("attempts", "label"), [(1, "1"), (14, "14"), (15, "15+"), (99, "15+")])
+def test_many_attempts_share_a_label(attempts: int, label: str) -> None:
+    measurements = Measurements()
+    measurements.scheduled(attempts, 2.0, after_flush=False)
+
+    assert list(measurements.sli_seconds) == [label]
+    assert measurements.pod_attempts.sum == attempts
+    assert len(measurements.pod_attempts.buckets) == len(ATTEMPTS_BOUNDS) + 1
+
+
+def test_a_pod_that_the_flush_had_woken_counts() -> None:
+    measurements = Measurements()
+    measurements.scheduled(1, 0.0, after_flush=False)
+    assert measurements.scheduled_after_flush == 0
+
+    measurements.scheduled(1, 0.0, after_flush=True)
+    assert measurements.scheduled_after_flush == 1
