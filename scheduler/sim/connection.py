@@ -1,6 +1,7 @@
 """HTTP/1.1 over one connection: requests in, whole answers or streams out, one after the other."""
 
 import asyncio
+import functools
 from collections import deque
 from collections.abc import Callable
 from http import HTTPStatus
@@ -22,6 +23,12 @@ _STREAM_HEAD = (
 )
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+
+
+@functools.lru_cache(maxsize=256)
+def _head(status: int, content_type: str) -> bytes:
+    """The start of an answer."""
+    return _STATUS_LINES[status] + _COMMON + f"Content-Type: {content_type}\r\n".encode()
 
 
 class Application(Protocol):
@@ -58,12 +65,12 @@ class Connection(asyncio.Protocol):
 
     def respond(self, answer: Answer) -> None:
         """Send a whole answer."""
-        head = [_STATUS_LINES[answer.status], _COMMON, f"Content-Type: {answer.content_type}\r\n".encode()]
-        head += [f"{name}: {value}\r\n".encode() for name, value in answer.headers]
+        head = _head(answer.status, answer.content_type)
+        for name, value in answer.headers:
+            head += f"{name}: {value}\r\n".encode()
         if not self._keep_alive:
-            head.append(b"Connection: close\r\n")
-        head.append(b"Content-Length: %d\r\n\r\n" % len(answer.body))
-        self._transport.write(b"".join((*head, answer.body)))
+            head += b"Connection: close\r\n"
+        self._transport.write(b"%bContent-Length: %d\r\n\r\n%b" % (head, len(answer.body), answer.body))
         self._answered()
 
     def stream(self) -> "ChunkedStream":

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from scheduler.sim import errors
-from scheduler.sim.objects import Clock, Object, dig, timestamp, without_nulls
+from scheduler.sim.objects import Clock, Object, dig, timestamp
 from scheduler.sim.pods import BindingRefusedError, bound, check_binding
 from scheduler.sim.resources import NAMESPACES, PODS, Resource
 from scheduler.sim.selectors import QUALIFIED_NAME, QUALIFIED_NAME_TEXT
@@ -85,7 +85,7 @@ class Registry:
     # ---------------------------------------------------------------------------------------------------------- create
 
     def create(self, resource: Resource, namespace: str, body: Any) -> Version:
-        """Create an object from what a client sent.
+        """Create an object from what a client sent; it becomes part of the store.
 
         Raises:
             ApiError: it is refused.
@@ -122,17 +122,16 @@ class Registry:
         return self.store.write(shelf, key, item)
 
     def _accept(self, resource: Resource, namespace: str, body: Any) -> Object:
-        """What a client sent, as it is stored: checked for its kind and namespace, without nulls."""
+        """What a client sent, in the form in which it is stored, once its kind and namespace are right."""
         kind = resource.kind
         if not isinstance(body, dict):
             raise errors.bad_request(f"the object provided is unrecognized (must be of type {kind})")
         said, version = body.get("kind") or kind, body.get("apiVersion") or resource.api_version
         if said != kind or version != resource.api_version:
             raise errors.bad_request(f'{said} in version "{version.rpartition("/")[2]}" cannot be handled as a {kind}')
-        item: Object = without_nulls(
-            {name: value for name, value in body.items() if name not in ("kind", "apiVersion")}
-        )
-        item = {"metadata": {}, **item}
+        item: Object = {"metadata": {}, **body}
+        item.pop("kind", None)
+        item.pop("apiVersion", None)
         asked = item["metadata"].get("namespace", "")
         if resource.namespaced and asked and asked != namespace:
             raise errors.bad_request(_NAMESPACE_MISMATCH)

@@ -12,7 +12,7 @@ from scheduler.sim.errors import ApiError
 from scheduler.sim.faults import Fault, Faults
 from scheduler.sim.kubeconfig import write_kubeconfig
 from scheduler.sim.messages import Answer, Request, error_answer
-from scheduler.sim.objects import Clock, Object, utc_now
+from scheduler.sim.objects import Clock, Object, utc_now, without_nulls
 from scheduler.sim.registry import Counters, Registry
 from scheduler.sim.resources import NAMESPACES, RESOURCES, Resource
 from scheduler.sim.routes import Routes, WatchStart
@@ -113,7 +113,7 @@ class ApiServer:
         """
         resource = self.resource(item["apiVersion"], item["kind"])
         namespace = item["metadata"].get("namespace", "default") if resource.namespaced else ""
-        return self._registry.create(resource, namespace, item).object
+        return self._registry.create(resource, namespace, without_nulls(item)).object
 
     def set_status(self, resource: Resource, namespace: str, name: str, status: Object) -> Object:
         """Give an object a status, which belongs to the server from then on.

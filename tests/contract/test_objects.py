@@ -115,6 +115,17 @@ def test_the_status_of_a_new_pod_is_the_servers(server: Server) -> None:
     assert pod["status"] == {"phase": "Pending", "qosClass": "Burstable"}
 
 
+def test_members_that_are_null_are_absent(server: Server) -> None:
+    manifest = server.pod("web", nodeName=None, tolerations=None, priority=None)
+    manifest["metadata"] |= {"annotations": None, "finalizers": None, "creationTimestamp": None}
+
+    pod = server.client.create(manifest)
+
+    assert "nodeName" not in pod["spec"]
+    assert (pod["spec"]["priority"], len(pod["spec"]["tolerations"])) == (0, 2)
+    assert {"annotations", "finalizers"}.isdisjoint(pod["metadata"])
+
+
 def test_a_gated_pod_says_that_it_is_gated(server: Server) -> None:
     pod = server.create_pod("web", schedulingGates=[{"name": "example.com/wait"}])
 
