@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.api.objects import SUPPORTED_VOLUMES, Container, PodSpec, volume_is_supported
+from scheduler.api.objects import SUPPORTED_VOLUMES, Container, PodAffinity, PodSpec, volume_is_supported
 from scheduler.api.resources import is_extended
 from scheduler.cache.cache import Cache
 from scheduler.framework.pod_info import PodInfo
@@ -22,13 +22,17 @@ def _own_rule(spec: PodSpec) -> str | None:
     if spec.topology_spread_constraints:
         return _missing("spec.topologySpreadConstraints", "PodTopologySpread")
     affinity = spec.affinity
-    if affinity is not None and affinity.pod_affinity is not None:
+    if affinity is not None and _has_terms(affinity.pod_affinity):
         return _missing("spec.affinity.podAffinity", "InterPodAffinity")
-    if affinity is not None and affinity.pod_anti_affinity is not None:
+    if affinity is not None and _has_terms(affinity.pod_anti_affinity):
         return _missing("spec.affinity.podAntiAffinity", "InterPodAffinity")
     if spec.resource_claims:
         return _missing("spec.resourceClaims", "DynamicResources")
     return None
+
+
+def _has_terms(affinity: PodAffinity | None) -> bool:
+    return affinity is not None and bool(affinity.required or affinity.preferred)
 
 
 def _volume(spec: PodSpec) -> str | None:
@@ -60,14 +64,14 @@ def _feature(spec: PodSpec) -> str | None:
     if spec.host_network and spec.host_users is False:
         return _missing("node feature UserNamespacesHostNetworkSupport", "NodeDeclaredFeatures")
     mounting = (*containers, *(spec.ephemeral_containers or ()))
-    if any(mount.bind_mount_options is not None for one in mounting for mount in one.volume_mounts or ()):
+    if any(mount.bind_mount_options for one in mounting for mount in one.volume_mounts or ()):
         return _missing("node feature VolumeBindMountOptions", "NodeDeclaredFeatures")
     return None
 
 
 def _foreign_rule(pod: PodInfo, cache: Cache) -> str | None:
     holder = cache.anti_affinity_reaching(pod.pod.metadata.namespace)
-    if holder is None or holder.pod.uid == pod.uid:
+    if holder is None:
         return None
     return _missing(
         f"the required pod anti-affinity of pod {holder.pod.key} to be honoured, which may reach its namespace",

@@ -1,0 +1,225 @@
+"""A pod that needs a rule which is not there yet is refused, naming the field and the plugin, never placed without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from scheduler.api.objects import DeviceClass, DeviceClassSpec, Namespace, ObjectMeta, Pod
+from scheduler.cache.cache import Cache
+from scheduler.framework.pod_info import PodInfo
+from scheduler.profile.refusal import refusal
+from tests.support.builders import make_pod
+
+TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+KINDS = "emptyDir, configMap, secret, projected, downwardAPI, hostPath, image"
+
+
+def pod(spec: dict[str, Any] | None = None, container: dict[str, Any] | None = None) -> Pod:
+    """As ``kubectl get -o json`` writes it."""
+    return msgspec.convert(
+        {
+            "metadata": {"name": "web", "namespace": "default", "uid": "web"},
+            "spec": {"containers": [{"name": "c", **(container or {})}], **(spec or {})},
+        },
+        Pod,
+    )
+
+
+def refused(subject: Pod, cache: Cache | None = None) -> str | None:
+    text = refusal(PodInfo(subject), cache or Cache(seed=1))
+    if text is None:
+        return None
+    assert text.startswith("pod needs ")
+    assert text.endswith(" is not implemented yet: use another scheduler for this pod")
+    return text.removeprefix("pod needs ").removesuffix(" is not implemented yet: use another scheduler for this pod")
+
+
+SPECS: dict[str, tuple[dict[str, Any], str]] = {
+    "spread": (
+        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]},
+        "spec.topologySpreadConstraints, and PodTopologySpread",
+    ),
+    "required affinity": (
+        {"affinity": {"podAffinity": {REQUIRED: [TERM]}}},
+        "spec.affinity.podAffinity, and InterPodAffinity",
+    ),
+    "preferred affinity": (
+        {"affinity": {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": TERM}]}}},
+        "spec.affinity.podAffinity, and InterPodAffinity",
+    ),
+    "required anti-affinity": (
+        {"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}},
+        "spec.affinity.podAntiAffinity, and InterPodAffinity",
+    ),
+    "preferred anti-affinity": (
+        {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": TERM}]}}},
+        "spec.affinity.podAntiAffinity, and InterPodAffinity",
+    ),
+    "claims": ({"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims, and DynamicResources"),
+    "user namespace on the host network": (
+        {"hostNetwork": True, "hostUsers": False},
+        "node feature UserNamespacesHostNetworkSupport, and NodeDeclaredFeatures",
+    ),
+    "mount options of an ephemeral container": (
+        {"ephemeralContainers": [{"name": "e", "volumeMounts": [{"name": "v", "bindMountOptions": ["noexec"]}]}]},
+        "node feature VolumeBindMountOptions, and NodeDeclaredFeatures",
+    ),
+    "restart rules of an init container": (
+        {"initContainers": [{"name": "i", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]},
+        "node feature RestartAllContainersOnContainerExits, and NodeDeclaredFeatures",
+    ),
+    **{
+        f"volume {kind}": (
+            {"volumes": [{"name": "ok", "emptyDir": {}}, {"name": "data", kind: {}}]},
+            f"volume 'data' of another kind than {KINDS}, and VolumeBinding",
+        )
+        for kind in ("persistentVolumeClaim", "ephemeral", "csi", "nfs", "iscsi", "rbd", "awsElasticBlockStore")
+    },
+}
+
+
+@pytest.mark.parametrize("case", SPECS)
+def test_a_pod_that_needs_the_rule_is_refused(case: str) -> None:
+    spec, text = SPECS[case]
+
+    assert refused(pod(spec)) == text
+
+
+@pytest.mark.parametrize(
+    ("container", "text"),
+    [
+        (
+            {"restartPolicyRules": [{"action": "Restart"}, {"action": "RestartAllContainers"}]},
+            "node feature RestartAllContainersOnContainerExits, and NodeDeclaredFeatures",
+        ),
+        (
+            {"volumeMounts": [{"name": "v"}, {"name": "w", "bindMountOptions": ["nosuid"]}]},
+            "node feature VolumeBindMountOptions, and NodeDeclaredFeatures",
+        ),
+    ],
+)
+def test_a_pod_whose_container_needs_a_node_feature_is_refused(container: dict[str, Any], text: str) -> None:
+    assert refused(pod(container=container)) == text
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"hostNetwork": True},
+        {"hostUsers": False},
+        {"hostNetwork": True, "hostUsers": True},
+        {"topologySpreadConstraints": [], "resourceClaims": [], "volumes": []},
+        {"affinity": {}},
+        {"affinity": {"podAffinity": {}, "podAntiAffinity": {REQUIRED: [], PREFERRED: []}}},
+        {"containers": [{"name": "c", "volumeMounts": [{"name": "v", "bindMountOptions": []}]}]},
+        {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}},
+        {"containers": [{"name": "c", "restartPolicyRules": [{"action": "Restart"}]}]},
+        {"containers": [{"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}]},
+        *(
+            {"volumes": [{"name": "v", kind: {}}]}
+            for kind in ("emptyDir", "configMap", "secret", "projected", "downwardAPI", "hostPath", "image")
+        ),
+    ],
+    ids=str,
+)
+def test_a_pod_that_needs_no_missing_rule_is_not(spec: dict[str, Any]) -> None:
+    assert refused(pod(spec)) is None
+
+
+def requesting(resource: str, amount: str = "1") -> Pod:
+    return make_pod(requests={resource: amount})
+
+
+def with_class(name: str = "gpus", resource: str | None = "example.com/gpu") -> Cache:
+    cache = Cache(seed=1)
+    cache.apply_device_class(
+        DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(extended_resource_name=resource))
+    )
+    return cache
+
+
+def test_a_resource_that_a_device_class_serves_is_refused() -> None:
+    text = "example.com/gpu, which DeviceClass 'gpus' serves, and DynamicResources"
+
+    assert refused(requesting("example.com/gpu"), with_class()) == text
+
+
+def test_a_resource_named_after_a_device_class_is_refused() -> None:
+    resource = "deviceclass.resource.kubernetes.io/gpus"
+    text = f"{resource}, which DeviceClass 'gpus' serves, and DynamicResources"
+
+    assert refused(requesting(resource), with_class(resource=None)) == text
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount"),
+    [
+        ("example.com/other", "1"),
+        ("example.com/gpu", "0"),
+        ("cpu", "1"),
+        ("deviceclass.resource.kubernetes.io/other", "1"),
+    ],
+)
+def test_a_resource_that_nobody_serves_or_wants_is_not(resource: str, amount: str) -> None:
+    assert refused(requesting(resource, amount), with_class()) is None
+
+
+def guard(namespace: str = "default", **term: Any) -> Pod:
+    """A running pod with required anti-affinity."""
+    return msgspec.convert(
+        {
+            "metadata": {"name": "guard", "namespace": namespace, "uid": "guard"},
+            "spec": {"nodeName": "n1", "affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone", **term}]}}},
+        },
+        Pod,
+    )
+
+
+def guarded(holder: Pod, labels: dict[str, str] | None = None) -> Cache:
+    cache = Cache(seed=1)
+    cache.apply_pod(PodInfo(holder))
+    if labels is not None:
+        cache.apply_namespace(Namespace(metadata=ObjectMeta(name="default", labels=labels)))
+    return cache
+
+
+def reached(namespace: str = "default") -> str:
+    return (
+        f"the required pod anti-affinity of pod {namespace}/guard to be honoured, which may reach its namespace, "
+        "and InterPodAffinity"
+    )
+
+
+def test_the_anti_affinity_of_a_pod_of_the_namespace_is_to_be_honoured() -> None:
+    assert refused(pod(), guarded(guard())) == reached()
+
+
+def test_that_of_a_pod_elsewhere_is_not() -> None:
+    assert refused(pod(), guarded(guard("elsewhere"))) is None
+
+
+def test_that_of_a_pod_elsewhere_which_names_the_namespace_is() -> None:
+    assert refused(pod(), guarded(guard("elsewhere", namespaces=["default"]))) == reached("elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"), [({"team": "a"}, reached("elsewhere")), ({"team": "b"}, None), (None, reached("elsewhere"))]
+)
+def test_that_of_a_pod_which_selects_namespaces_depends_on_the_labels(
+    labels: dict[str, str] | None, text: str | None
+) -> None:
+    holder = guard("elsewhere", namespaceSelector={"matchLabels": {"team": "a"}})
+
+    assert refused(pod(), guarded(holder, labels)) == text
+
+
+def test_the_pods_own_rule_is_told_before_that_of_another() -> None:
+    spec, text = SPECS["claims"]
+
+    assert refused(pod(spec), guarded(guard())) == text
