@@ -62,6 +62,19 @@ class Binder:
         self.deliver = deliver
         self.timing = timing
         self.counters = BinderCounters()
+        self._is_blind = False
+
+    def cannot_read(self, instruction: BindPod, message: str) -> None:
+        """Say, once, that the server lets us read no pods."""
+        if not self._is_blind:
+            pod = f"{instruction.pod.namespace}/{instruction.pod.name}"
+            log.error("Cannot read pods whose bind is in doubt; will retry", pod=pod, error=message)
+        self._is_blind = True
+
+    def can_read(self) -> None:
+        if self._is_blind:
+            log.info("Pods whose bind is in doubt can be read again")
+        self._is_blind = False
 
     def job(self, instruction: BindPod) -> BindJob:
         return BindJob(self, instruction)
@@ -141,15 +154,16 @@ class BindJob:
             response = await self._binder.transport.get(self._path)
         except TransportFailure:
             return self._reads.next_seconds()
-        if response.status == 429:
-            return max(self._reads.next_seconds(), error_of(response).retry_after_seconds or 0.0)
-        if response.status >= 500 or response.status == 408:
-            return self._reads.next_seconds()
-        if response.status != 200:
-            if response.status != 404:
-                log.error("Cannot read a pod whose bind is in doubt", **self._names(), error=error_of(response).message)
+        if response.status == 200:
+            self._binder.can_read()
+            return self._compare(response, doubt)
+        if response.status == 404:
             return self._failed(doubt)
-        return self._compare(response, doubt)
+        # Also a 403 says nothing of the pod: a server that has just started may not know anybody's rights yet.
+        error = error_of(response)
+        if response.status not in (408, 429) and response.status < 500:
+            self._binder.cannot_read(self._instruction, error.message)
+        return max(self._reads.next_seconds(), error.retry_after_seconds or 0.0)
 
     def _compare(self, response: Response, doubt: str) -> float | None:
         pod = _READ_POD.decode(response.body)
@@ -181,7 +195,3 @@ class BindJob:
             BindFailed(now=now, uid=instruction.pod.uid, node_name=instruction.node_name, error=message)
         )
         return None
-
-    def _names(self) -> dict[str, str]:
-        pod = self._instruction.pod
-        return {"pod": f"{pod.namespace}/{pod.name}", "uid": pod.uid, "node": self._instruction.node_name}

@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+import structlog.testing
 
 from scheduler.kube.transport import Response
 from tests.edge.kube.dispatching import bind, dispatching, read_pod
@@ -172,6 +173,20 @@ async def test_while_the_pod_cannot_be_read_nothing_is_reported() -> None:
         assert it.dispatcher.in_flight == 0  # waiting takes no slot
         await asyncio.sleep(100)
         assert it.answers() == [("bound", "uid-a", "node-1")]
+
+
+async def test_a_server_that_refuses_to_show_the_pod_has_not_said_that_it_is_unbound() -> None:
+    forbidden = refusal(403, 'pods "a" is forbidden: User "x" cannot get resource "pods"')
+    transport = ScriptedTransport(LOST, forbidden, forbidden, read_pod("node-1"))
+    with structlog.testing.capture_logs() as logs:
+        async with dispatching(transport) as it:
+            it.submit(bind("a"))
+            await asyncio.sleep(5)
+            assert it.answers() == [("bound", "uid-a", "node-1")]
+    assert [line["event"] for line in logs] == [
+        "Cannot read pods whose bind is in doubt; will retry",
+        "Pods whose bind is in doubt can be read again",
+    ]
 
 
 async def test_a_refused_bind_fails_at_once_with_the_servers_message() -> None:
