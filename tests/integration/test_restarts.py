@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -19,11 +20,11 @@ from tests.support.reprise_process import RepriseProcess
 from tests.support.resources import EVENTS, NODES, PODS, Object
 from tests.support.watch import Watch
 
-# Room for 442 pods: whoever forgets what was bound before would overfill nodes at once.
-NODE_COUNT = 34
-POD_COUNT = 400
+# Room for 650 pods: whoever forgets what was bound before would overfill nodes at once.
+NODE_COUNT = 50
+POD_COUNT = 600  # up to 256 binds are under way at a time
 REQUESTS = {"cpu": "300m", "memory": "100Mi"}
-SOME = 60  # binds after which something goes away
+SOME = 40  # binds after which something goes away
 
 
 def pod_names() -> list[str]:
@@ -196,7 +197,26 @@ def test_pods_created_while_the_api_server_restarts_are_bound(
             what="all pods are bound",
         )
         assert_all_are_bound_once(client, pods, before)
-    lost = [line["resource"] for line in reprise.lines("Cannot watch; will retry")]
-    found = [line["resource"] for line in reprise.lines("API server answers again")]
-    say(f"API server restarted after {len(before)} binds of {POD_COUNT}: all bound; one line each for {sorted(found)}")
-    assert sorted(set(lost)) == sorted(found) == ["deviceclasses.resource.k8s.io", "namespaces", "nodes", "pods"]
+    reprise.wait_until(
+        lambda: all(states[-1:] == ["watching"] for states in states_of(reprise).values()),
+        seconds=60,
+        what="everything is watched again",
+    )
+    say(f"API server restarted after {len(before)} binds of {POD_COUNT}: all bound; states logged {states_of(reprise)}")
+    for states in states_of(reprise).values():
+        assert all(state != following for state, following in pairwise(["watching", *states])), (
+            "a line without a change"
+        )
+
+
+def states_of(process: RepriseProcess) -> dict[str, list[str]]:
+    """By resource, the states that its watch has come to since it was first listed, a log line each."""
+    found: dict[str, list[str]] = {
+        name: [] for name in ("deviceclasses.resource.k8s.io", "namespaces", "nodes", "pods")
+    }
+    for line in process.lines():
+        if line["msg"] == "Cannot watch; will retry":
+            found[line["resource"]].append(line["state"])
+        elif line["msg"] == "API server answers again":
+            found[line["resource"]].append("watching")
+    return found
