@@ -103,12 +103,14 @@ def test_foreign_pods_were_bound_to_our_nodes_after_our_first_bind(burst: Burst,
 
     account = PlainAccount(burst.originals)
     decided = {each.pod["metadata"]["uid"]: each for each in account.follow(burst.story) if each.node}
-    unseen = Counter(
-        pod_uid
-        for pod_uid, decision in decided.items()
-        for uid, (node, version, _) in foreign.items()
-        if node == decision.node and version < mine[pod_uid][1] and decision.line < account.delivered[uid]
-    )
+    on_node: dict[str, list[tuple[int, int]]] = {}
+    for uid, (node, version, _) in foreign.items():
+        on_node.setdefault(node, []).append((version, account.delivered[uid]))
+    unseen = [
+        uid
+        for uid, (node, version, _) in mine.items()
+        if any(theirs < version and decided[uid].line < shown for theirs, shown in on_node.get(node, ()))
+    ]
     over = overcommitted(burst.nodes, [pod for pod in burst.pods.values() if "nodeName" in pod["spec"]])
     say(
         f"burst: {len(on_ours)} foreign pods bound to our nodes after our first bind, {within} before our last; "
@@ -211,9 +213,9 @@ def replay(story: Path, hash_seed: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "20"])
-def test_the_story_replays_to_equal_instructions_in_a_new_process(burst: Burst, hash_seed: str):
-    assert replay(burst.story, hash_seed) == (0, ["0 steps differ"])
+def test_the_story_replays_to_equal_instructions_in_a_new_process(burst: Burst):
+    assert burst.hash_seed != "1"
+    assert replay(burst.story, "1") == (0, ["0 steps differ"])
 
 
 def test_a_replay_shows_the_one_step_of_a_story_that_was_changed(burst: Burst, tmp_path: Path):
@@ -221,6 +223,7 @@ def test_a_replay_shows_the_one_step_of_a_story_that_was_changed(burst: Burst, t
     number, step = next(assumed_steps(lines))
     other = next(node["metadata"]["name"] for node in burst.nodes if node["metadata"]["name"] != step["node"])
     changed = tmp_path / "story.jsonl"
+    lines = lines[: number + 100]
     changed.write_bytes(
         b"\n".join([*lines[:number], json.dumps({**step, "node": other}).encode(), *lines[number + 1 :]])
     )

@@ -43,6 +43,8 @@ class Burst:
     metrics: dict[str, float] = field(default_factory=dict)
     """The scheduler's own counters just before its end, by series."""
     story: Path = Path()
+    hash_seed: str = "0"
+    """PYTHONHASHSEED of the scheduler."""
     exit_code: int | None = None
     stray_lines: list[str] = field(default_factory=list)
     create_seconds: float = 0.0
@@ -118,7 +120,8 @@ def run_burst(control_plane: ControlPlane) -> Burst:
     with Kwok(control_plane), admin.watch(NODES) as nodes, admin.watch(PODS) as pods:
         create_nodes(control_plane, burst_nodes())
         burst.made = {pod["metadata"]["uid"]: pod for pod in admin.create_all(strangers)}
-        with RepriseProcess(control_plane, seed=20, tells_story=True) as reprise:
+        environment = {"PYTHONHASHSEED": burst.hash_seed}
+        with RepriseProcess(control_plane, seed=20, tells_story=True, environment=environment) as reprise:
             with ThreadPoolExecutor(1) as somebody:
                 foreign = somebody.submit(_bind_foreign, control_plane.client("foreign-binder"), pods)
                 made = admin.create_all(burst_pod(index) for index in range(POD_COUNT))
