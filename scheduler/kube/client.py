@@ -11,19 +11,19 @@ import asyncio
 import ipaddress
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import structlog
 from pyreqwest.client import Client, ClientBuilder
 from pyreqwest.exceptions import BuilderError, DetailedPyreqwestError, RequestTimeoutError
 from pyreqwest.proxy import ProxyBuilder
-from pyreqwest.request import RequestBuilder
+from pyreqwest.request import RequestBuilder, StreamRequest
 from pyreqwest.response import ResponseBodyReader
 
 from scheduler.kube.credentials import Credentials, CredentialsError, Endpoint
@@ -31,6 +31,7 @@ from scheduler.kube.transport import FailureKind, Response, TransportFailure, Wa
 
 log = structlog.get_logger(__name__)
 
+T = TypeVar("T")
 ObserveRequest: TypeAlias = Callable[[str, int, float], None]
 
 CONNECT_SECONDS = 10.0
@@ -81,7 +82,7 @@ class ApiClient:
 
     async def close(self) -> None:
         """Close all connections; requests under way fail."""
-        await self._client.close()
+        await _cancellable(self._client.close())
 
     async def get(self, path: str) -> Response:
         return await self._send("GET", path, READ_SECONDS)
@@ -98,26 +99,33 @@ class ApiClient:
     @asynccontextmanager
     async def watch(self, path: str) -> AsyncIterator[WatchStream]:
         """Open a watch. Silence is not looked for here: whoever reads knows how long is too long."""
-        began = perf_counter()
         request = self._request("GET", path).streamed_read_buffer_limit(0).build_streamed()
         try:
-            response = await request.__aenter__()
+            reader = await self._open(request, path)
+            yield _Lines(reader, f"{self.url}{path}")
+        finally:
+            # It only ends the stream, which may be broken already (the one) or was never opened (the other).
+            with suppress(DetailedPyreqwestError, RuntimeError):
+                await request.__aexit__(None, None, None)
+
+    async def _open(self, request: StreamRequest, path: str) -> ResponseBodyReader:
+        """The body of a watch, when the server grants it."""
+        began = perf_counter()
+        try:
+            response = await _cancellable(request.__aenter__())
+            self._seen("GET", response.status, began)
+            if response.status == 200:
+                return response.body_reader
+            body = await _cancellable(response.bytes())
         except DetailedPyreqwestError as error:
             self._seen("GET", 0, began)
-            raise await self._failure("GET", path, error) from error
-        try:
-            self._seen("GET", response.status, began)
-            if response.status != 200:
-                answer = Response(response.status, _headers(response), (await response.bytes()).to_bytes())
-                if answer.status == 401:
-                    await self._reload()
-                raise error_of(answer)
-            yield _Lines(response.body_reader, f"{self.url}{path}")
-        except DetailedPyreqwestError as error:
-            raise _failure_of("GET", f"{self.url}{path}", error) from error
-        finally:
-            with suppress(DetailedPyreqwestError):  # it only ends the stream, which may be broken already
-                await request.__aexit__(None, None, None)
+            failure = _failure_of("GET", f"{self.url}{path}", error)
+            if failure.kind is FailureKind.TLS:
+                await self._reload()
+            raise failure from error
+        if response.status == 401:
+            await self._reload()
+        raise error_of(Response(response.status, _headers(response), body.to_bytes()))
 
     # ---------------------------------------------------------------------------------------------------------- requests
 
@@ -141,13 +149,13 @@ class ApiClient:
         if body:
             request = request.header("content-type", content_type).body_bytes(body)
         try:
-            response = await request.build().send()
-            answer = Response(response.status, _headers(response), (await response.bytes()).to_bytes())
+            response = await _cancellable(request.build().send())
+            content = await _cancellable(response.bytes())
         except DetailedPyreqwestError as error:
             self._seen(method, 0, began)
             raise _failure_of(method, f"{self.url}{path}", error) from error
-        self._seen(method, answer.status, began)
-        return answer
+        self._seen(method, response.status, began)
+        return Response(response.status, _headers(response), content.to_bytes())
 
     def _request(self, method: str, path: str) -> RequestBuilder:
         request = self._client.request(method, self._base + path)
@@ -155,12 +163,6 @@ class ApiClient:
         if authorization is not None:
             request = request.header("authorization", authorization, is_sensitive=True)
         return request
-
-    async def _failure(self, method: str, path: str, error: DetailedPyreqwestError) -> TransportFailure:
-        failure = _failure_of(method, f"{self.url}{path}", error)
-        if failure.kind is FailureKind.TLS:
-            await self._reload()
-        return failure
 
     async def _reload(self) -> bool:
         """Take new credentials into use; whether there were any."""
@@ -240,7 +242,7 @@ class _Lines:
             if self._reads % READS_PER_TURN == 0:
                 await asyncio.sleep(0)
             try:
-                chunk = await self._reader.read_chunk()
+                chunk = await _cancellable(self._reader.read_chunk())
             except DetailedPyreqwestError as error:
                 raise _failure_of("GET", self._url, error) from error
             if chunk is None:
@@ -255,6 +257,21 @@ class _Lines:
             last = lines.pop()
             self._rest = [last] if last else []
             return lines
+
+
+async def _cancellable(awaitable: Awaitable[T]) -> T:
+    """Await something of pyreqwest's, whose coroutines drop a cancellation that comes when their result is there already.
+
+    Dropped, it would be lost for good: time-outs would not fire and tasks would not end.
+    """
+    task = asyncio.current_task()
+    assert task is not None, "not in a task"
+    before = task.cancelling()
+    try:
+        return await awaitable
+    finally:
+        if task.cancelling() > before:
+            raise asyncio.CancelledError
 
 
 def _headers(response: Any) -> dict[str, str]:

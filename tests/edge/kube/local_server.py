@@ -1,5 +1,6 @@
 """A tiny HTTP server on loopback, and certificates for it, to try the real HTTP client on."""
 
+import asyncio
 import shutil
 import ssl
 import subprocess
@@ -17,13 +18,30 @@ from kubernetes.client import Configuration
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import Credentials
 
+# A connection is gone some turns of the loop after it was cut; a loop that is closed before complains of it much later.
+TURNS_TO_CLOSE = 20
+
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+class _Server(web.Server):
+    """Remembers its connections, so that they can be cut at the end."""
+
+    def __init__(self, handler: Handler) -> None:
+        super().__init__(handler)
+        self.made: list[asyncio.Protocol] = []
+
+    def __call__(self) -> Any:
+        protocol = super().__call__()
+        self.made.append(protocol)
+        return protocol
 
 
 @asynccontextmanager
 async def serving(handler: Handler, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Serve every path with one handler; gives the URL."""
-    runner = web.ServerRunner(web.Server(handler), shutdown_timeout=0.1)
+    server = _Server(handler)
+    runner = web.ServerRunner(server, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
     try:
@@ -31,7 +49,14 @@ async def serving(handler: Handler, *, tls: ssl.SSLContext | None = None) -> Asy
         port = runner.addresses[0][1]
         yield f"{'https' if tls else 'http'}://127.0.0.1:{port}"
     finally:
+        await site.stop()
+        for protocol in server.made:
+            transport = getattr(protocol, "transport", None)
+            if transport is not None:
+                transport.abort()  # closing would wait for the client, in TLS
         await runner.cleanup()
+        for _ in range(TURNS_TO_CLOSE):
+            await asyncio.sleep(0)
 
 
 @dataclass(frozen=True)

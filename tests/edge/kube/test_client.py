@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -294,6 +295,45 @@ async def test_a_watch_that_breaks_off_is_a_failure() -> None:
         with pytest.raises(TransportFailure) as caught:
             await read_all(api, "/w")
     assert caught.value.kind is FailureKind.LOST
+
+
+async def test_a_watch_can_be_cancelled_at_any_moment() -> None:
+    """Also at the moment when a line has just come, which is when pyreqwest drops one cancellation in eight."""
+
+    async def handler(request: web.BaseRequest) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        with suppress(ConnectionResetError):
+            while True:
+                await response.write(b"tick\n")
+                await asyncio.sleep(0.001)
+        return response
+
+    async with serving(handler) as url, client_of(url) as api:
+        for index in range(100):
+            task = asyncio.create_task(read_all(api, "/w"))
+            await asyncio.sleep(index * 0.0003)
+            task.cancel()
+            done, _ = await asyncio.wait([task], timeout=2)
+            assert done, f"the {index}-th cancellation was lost"
+            assert task.cancelled()
+
+
+async def test_a_request_can_be_cancelled_at_any_moment() -> None:
+    async def handler(_: web.BaseRequest) -> web.Response:
+        return web.Response()
+
+    async def ask(api: ApiClient) -> None:
+        while True:
+            await api.post("/x", b"{}")
+
+    async with serving(handler) as url, client_of(url) as api:
+        for index in range(100):
+            task = asyncio.create_task(ask(api))
+            await asyncio.sleep(index * 0.0001)
+            task.cancel()
+            done, _ = await asyncio.wait([task], timeout=2)
+            assert done, f"the {index}-th cancellation was lost"
 
 
 async def test_leaving_a_watch_closes_it_at_the_server() -> None:

@@ -110,6 +110,7 @@ async def test_a_long_host_name_is_cut_to_what_the_server_accepts() -> None:
     dispatcher.submit(failed())
     await asyncio.sleep(1)
     assert transport.requests[0].body["reportingInstance"] == "reprise-" + "h" * 120
+    await dispatcher.close()
 
 
 # ------------------------------------------------------------------------------------------------------------------ series
