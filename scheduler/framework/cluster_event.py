@@ -83,7 +83,8 @@ class ClusterEvent(NamedTuple):
 
     def matches(self, incoming: ClusterEvent) -> bool:
         """Whether this registration covers an incoming event (kube-scheduler 1.37: a generic Update does not wake a
-        plugin that registered a specific one)."""
+        plugin that registered a specific one).
+        """
         if self.is_wildcard:
             return True
         same_kind = self.resource in (EventResource.WILDCARD, incoming.resource) or (

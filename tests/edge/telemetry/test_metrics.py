@@ -90,7 +90,7 @@ def test_a_rejected_pod_shows_under_its_plugin_and_its_event() -> None:
 
 
 def test_counters_of_other_parts_are_read_at_scrape_time() -> None:
-    counts = {("pods",): 1.0}
+    counts: dict[tuple[str, ...], float] = {("pods",): 1.0}
     made = registry(CountersCollector([("scheduler_relists", "Lists.", ["resource"], lambda: counts)]))
     counts["pods",] = 5.0
 
