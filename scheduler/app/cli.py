@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 EXIT_FAILURE = 1
-EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+HIGHEST_SEED = 2**63 - 1
 
 Command: TypeAlias = Callable[[argparse.Namespace], int]
 
@@ -51,6 +54,12 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) > HIGHEST_SEED:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to {HIGHEST_SEED}, got {text!r}")
+    return int(text)
+
+
 def _configuration_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--config", type=Path, metavar="FILE", help="KubeSchedulerConfiguration (YAML or JSON); defaults without it"
@@ -66,12 +75,12 @@ def _replace_option(command: argparse.ArgumentParser) -> None:
 
 
 def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = _command(
-        commands, "run", "start the scheduler", "It binds the pods that name one of its profiles.", _run
-    )
+    command = _command(commands, "run", "start the scheduler", "It binds the pods that name one of its profiles.", _run)
     _configuration_options(command)
     command.add_argument("--kubeconfig", type=Path, metavar="FILE", help="how to reach the API server")
-    command.add_argument("--seed", type=int, help="decides ties between equally good nodes (default: random, logged)")
+    command.add_argument(
+        "--seed", type=_seed, metavar="N", help="decides ties between equally good nodes (default: random, logged)"
+    )
     command.add_argument("--story", type=Path, metavar="FILE", help="write every stimulus and instruction to FILE")
     _replace_option(command)
 
@@ -94,7 +103,7 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     command.add_argument("--pods", type=_positive, default=2000, metavar="N", help="pods to schedule (default: 2000)")
     command.add_argument("--no-live", action="store_true", help="no live view, only the summary")
     command.add_argument("--output", choices=("text", "json"), default="text", help="form of the summary")
-    command.add_argument("--seed", type=int, default=0, help="decides shapes and ties (default: 0)")
+    command.add_argument("--seed", type=_seed, default=0, metavar="N", help="decides shapes and ties (default: 0)")
 
 
 def _demo(options: argparse.Namespace) -> int:
@@ -162,17 +171,17 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the exit code is 2 for bad usage or input, 1 for a failure."""
+    """Run one command; the exit code is 2 for bad usage or input (bad usage raises it), 1 for a failure."""
     options = parser().parse_args(arguments)
     run: Command = options.run
     try:
         return run(options)
     except BrokenPipeError:
-        # Whoever read our output has enough of it.
-        sys.stderr.close()
+        # Whoever read our output has enough of it, so that what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILURE
     except KeyboardInterrupt:
-        return 130
+        return EXIT_INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -2,149 +2,172 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import msgspec
 
-from scheduler.api.objects import DeviceClass, Namespace, Node, Pod
-from scheduler.api.quantity import QuantityError, amount
-from scheduler.cache.cache import Cache
+from scheduler.api.objects import DeviceClass, Namespace, Node, ObjectMeta, Pod
+from scheduler.api.quantity import QuantityError
+from scheduler.cache.node_facts import allocatable_of, images_of
 from scheduler.framework.pod_info import PodInfo
 
-ClusterObject: TypeAlias = Node | Pod | Namespace | DeviceClass
+ClusterObject: TypeAlias = Node | PodInfo | Namespace | DeviceClass
 
-KINDS: dict[str, type[ClusterObject]] = {
+KINDS: dict[str, type[Node | Pod | Namespace | DeviceClass]] = {
     "Node": Node,
     "Pod": Pod,
     "Namespace": Namespace,
     "DeviceClass": DeviceClass,
 }
-TERMINAL_PHASES = ("Succeeded", "Failed")
 
 
 class ObjectError(ValueError):
     """An object that cannot be read; the text names it and the field."""
 
 
+class Reference(msgspec.Struct, frozen=True, kw_only=True):
+    """An object to delete. Without ``uid`` it is whichever has the name."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+def parse_json(data: bytes) -> Any:
+    """Raises: ObjectError, saying where it stops to be JSON."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ObjectError(f"not JSON: {error}") from error
+    except RecursionError as error:
+        raise ObjectError("not JSON that a cluster could have written: it is nested too deeply") from error
+
+
 def flatten(raw: object, where: str) -> Iterator[dict[str, Any]]:
-    """The object itself, or the items of a List, nested ones too."""
+    """The object itself, or the items of a List, nested ones too. Each has a kind.
+
+    Raises:
+        ObjectError: naming the place.
+    """
     if not isinstance(raw, dict):
-        raise ObjectError(f"{where}: expected a Kubernetes object, got {type(raw).__name__}")
+        raise ObjectError(f"{where}: expected a Kubernetes object, got {type_of(raw)}")
     kind = raw.get("kind")
-    if isinstance(kind, str) and kind.endswith("List") and "items" in raw:
-        items = raw["items"] or []
-        if not isinstance(items, list):
-            raise ObjectError(f"{where}.items: expected a list, got {type(items).__name__}")
-        for index, item in enumerate(items):
-            # Items of a typed list, such as NodeList, may leave out their kind.
-            if isinstance(item, dict) and "kind" not in item and kind != "List":
-                item = {**item, "kind": kind.removesuffix("List")}
-            yield from flatten(item, f"{where}.items[{index}]")
-    else:
+    if not isinstance(kind, str) or not kind:
+        raise ObjectError(f'{where}.kind: expected a kind such as "Pod", got {type_of(kind)}')
+    if not kind.endswith("List") or "items" not in raw:
         yield raw
+        return
+    items = raw["items"] or []
+    if not isinstance(items, list):
+        raise ObjectError(f"{where}.items: expected a list, got {type_of(items)}")
+    for index, item in enumerate(items):
+        # Items of a typed list, such as NodeList, may leave out their kind.
+        typed = isinstance(item, dict) and "kind" not in item and kind != "List"
+        yield from flatten({**item, "kind": kind.removesuffix("List")} if typed else item, f"{where}.items[{index}]")
+
+
+def type_of(value: object) -> str:
+    """What a value is called in JSON."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return "a string" if isinstance(value, str) else "a number"
+
+
+def key_of_raw(raw: dict[str, Any]) -> str:
+    """``namespace/name``, or the name alone; "" for an object without a name."""
+    metadata = raw.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    if not metadata.get("name"):
+        return ""
+    return "/".join(str(part) for part in (metadata.get("namespace"), metadata["name"]) if part)
 
 
 def named(raw: dict[str, Any]) -> str:
     """How to call the object in a message: kind and name, as far as it has them."""
-    metadata = raw.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    key = "/".join(str(part) for part in (metadata.get("namespace"), metadata.get("name")) if part)
-    return f"{raw.get('kind', 'object')} {key or '(without a name)'}"
+    return f"{raw.get('kind')} {key_of_raw(raw) or '(without a name)'}"
 
 
-def decode(raw: dict[str, Any], kind: type[Any]) -> Any:
-    """Raises: ObjectError, naming the object and the field."""
-    try:
-        return msgspec.convert(raw, type=kind, strict=True)
-    except msgspec.ValidationError as error:
-        raise ObjectError(f"{named(raw)}: {error}") from error
-
-
-Change: TypeAlias = Callable[[Cache], object]
-"""A change of the cache that was checked beforehand and cannot fail half-way."""
-
-
-def to_apply(raw: dict[str, Any]) -> Change | None:
-    """How to put the object into a cache, or its new state in the place of the old one; None for a kind that is not read.
+def read_object(raw: dict[str, Any]) -> ClusterObject | None:
+    """The object as the scheduler holds it, checked so that a cache takes it; None for a kind that is not read.
 
     Raises:
         ObjectError: the object cannot be read.
     """
-    kind = KINDS.get(str(raw.get("kind")))
+    kind = KINDS.get(raw["kind"])
     if kind is None:
         return None
-    decoded = decode(raw, kind)
+    decoded = _convert(raw, raw, kind)
     if not decoded.metadata.name:
         raise ObjectError(f"{named(raw)}: metadata.name is required")
-    match decoded:
-        case Node():
-            _check_quantities(raw, decoded)
-            return lambda cache: cache.apply_node(decoded)
-        case Pod():
-            return _pod_change(readable_pod(raw, decoded))
-        case Namespace():
-            return lambda cache: cache.apply_namespace(decoded)
-        case _:
-            return lambda cache: cache.apply_device_class(decoded)
-
-
-def _check_quantities(raw: dict[str, Any], node: Node) -> None:
-    for resource, quantity in (node.status.allocatable or {}).items():
+    if isinstance(decoded, Pod):
+        return _readable_pod(raw, decoded)
+    if isinstance(decoded, Node):
         try:
-            amount(resource, quantity)
-        except QuantityError as error:
-            raise ObjectError(f"{named(raw)}: status.allocatable[{resource}]: {error}") from error
+            _ = (allocatable_of(decoded), images_of(decoded))
+        except ValueError as error:
+            raise ObjectError(str(error)) from error
+    read: Node | Namespace | DeviceClass = decoded
+    return read
 
 
-def readable_pod(raw: dict[str, Any], pod: Pod) -> PodInfo:
-    """The pod with its figures worked out.
+def read_pod(raw: object, where: str) -> PodInfo:
+    """A pod; its kind may be left out.
 
     Raises:
-        ObjectError: one of its quantities cannot be read.
+        ObjectError: it cannot be read, or it is something else.
     """
-    info = PodInfo(with_uid(pod))
+    if not isinstance(raw, dict):
+        raise ObjectError(f"{where}: expected a Pod object, got {type_of(raw)}")
+    raw = {"kind": "Pod", **raw}
+    if raw["kind"] != "Pod":
+        raise ObjectError(f"{where}.kind: expected Pod, got {raw['kind']!r}")
+    pod = read_object(raw)
+    assert isinstance(pod, PodInfo)
+    return pod
+
+
+def read_reference(raw: dict[str, Any]) -> Reference | None:
+    """What to delete; None for a kind that is not read.
+
+    Raises:
+        ObjectError: the reference cannot be read, or names no object.
+    """
+    if raw["kind"] not in KINDS:
+        return None
+    metadata: ObjectMeta = _convert(raw, raw.get("metadata", {}), ObjectMeta, "metadata")
+    if not metadata.name:
+        raise ObjectError(f"{named(raw)}: metadata.name is required")
+    return Reference(kind=raw["kind"], namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
+
+
+def _convert(raw: dict[str, Any], part: object, into: type[Any], path: str = "") -> Any:
     try:
-        _ = (info.requests, info.score_requests, info.accounted_requests, info.accounted_non_zero)
-    except ValueError as error:
+        return msgspec.convert(part, type=into, strict=True)
+    except msgspec.ValidationError as error:
+        inside = str(error).replace("`$.", f"`$.{path}.").replace("`$`", f"`$.{path}`") if path else str(error)
+        raise ObjectError(f"{named(raw)}: {inside}") from error
+
+
+def _readable_pod(raw: dict[str, Any], pod: Pod) -> PodInfo:
+    info = PodInfo(_with_uid(pod))
+    try:
+        _ = info.amounts
+    except QuantityError as error:
         raise ObjectError(f"{named(raw)}: {error}") from error
     return info
 
 
-def with_uid(pod: Pod) -> Pod:
+def _with_uid(pod: Pod) -> Pod:
     """Everything is kept by UID; a hand-written pod without one is known by its namespace and name."""
     if pod.metadata.uid:
         return pod
     uid = f"{pod.metadata.namespace}/{pod.metadata.name}"
     return msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, uid=uid))
-
-
-def _pod_change(pod: PodInfo) -> Change:
-    if pod.pod.spec.node_name and pod.pod.status.phase not in TERMINAL_PHASES:
-        return lambda cache: cache.apply_pod(pod)
-    return lambda cache: cache.remove_pod(pod.uid)
-
-
-def to_delete(raw: dict[str, Any]) -> Change | None:
-    """How to take the object out of a cache; one that is not there is no error.
-
-    Raises:
-        ObjectError: the reference does not name an object.
-    """
-    kind = KINDS.get(str(raw.get("kind")))
-    if kind is None:
-        return None
-    decoded = decode({"kind": raw.get("kind"), "metadata": raw.get("metadata")}, kind)
-    name = decoded.metadata.name
-    if not name:
-        raise ObjectError(f"{named(raw)}: metadata.name is required")
-    match decoded:
-        case Node():
-            return lambda cache: cache.remove_node(name)
-        case Pod():
-            uid = with_uid(decoded).metadata.uid
-            return lambda cache: cache.remove_pod(uid)
-        case Namespace():
-            return lambda cache: cache.remove_namespace(name)
-        case _:
-            return lambda cache: cache.remove_device_class(name)

@@ -11,11 +11,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from scheduler.api.objects import Pod
-from scheduler.app.cluster_objects import ObjectError, decode, flatten, named, readable_pod, to_apply
-from scheduler.app.evaluate_jsonl import SEED, answer_lines
-from scheduler.app.explanation import RefusedError, answer, as_pending, evaluate
-from scheduler.cache.cache import Cache
+from scheduler.app.cluster_objects import ObjectError, flatten, key_of_raw, parse_json, read_object, read_pod
+from scheduler.app.evaluate_jsonl import answer_lines
+from scheduler.app.explanation import RefusedError, answer, as_pending, evaluate, profile_for
+from scheduler.app.plain_cluster import PlainCluster
 from scheduler.config.configuration import ConfigurationError, load_for_evaluation
 from scheduler.framework.pod_info import PodInfo
 from scheduler.profile.failure import PluginFailure
@@ -37,8 +36,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         return _evaluate_file(options)
     except ConfigurationError as error:
-        for line in error.errors:
-            print(line, file=sys.stderr)
+        for problem in error.errors:
+            print(problem, file=sys.stderr)
         return EXIT_BAD_INPUT
     except (OSError, ObjectError, RefusedError, PluginFailure) as error:
         if options.output == "json":
@@ -52,21 +51,21 @@ def _refuse(message: str) -> int:
 
 
 def _read(options: argparse.Namespace) -> list[dict[str, Any]]:
-    data = sys.stdin.buffer.read() if str(options.file) == "-" else options.file.read_bytes()
+    name = "standard input" if str(options.file) == "-" else str(options.file)
+    data: bytes = sys.stdin.buffer.read() if str(options.file) == "-" else options.file.read_bytes()
     try:
-        raw = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
-        raise ObjectError(
-            f"{options.file}: not JSON ({error}): write it with `kubectl get nodes,pods -A -o json`"
-        ) from error
-    return list(flatten(raw, str(options.file)))
+        raw = parse_json(data)
+    except ObjectError as error:
+        raise ObjectError(f"{name}: {error}: write it with `kubectl get nodes,pods,namespaces -A -o json`") from error
+    return list(flatten(raw, name))
 
 
-def _find(raws: list[dict[str, Any]], wanted: str) -> tuple[dict[str, Any], Pod]:
-    pods = [raw for raw in raws if raw.get("kind") == "Pod"]
-    for raw in pods:
-        if named(raw) == f"Pod {wanted}":
-            return raw, decode(raw, Pod)
+def _find(raws: list[dict[str, Any]], wanted: str) -> PodInfo:
+    """The pod of that name; of several the last, as it takes the place of the others."""
+    pods = [raw for raw in raws if raw["kind"] == "Pod"]
+    for raw in reversed(pods):
+        if key_of_raw(raw) == wanted:
+            return read_pod(raw, "--pod")
     if "/" not in wanted:
         raise ObjectError(f"--pod {wanted}: expected NAMESPACE/NAME")
     raise ObjectError(f"--pod {wanted}: not among the {len(pods)} pods of the file")
@@ -75,33 +74,34 @@ def _find(raws: list[dict[str, Any]], wanted: str) -> tuple[dict[str, Any], Pod]
 def _evaluate_file(options: argparse.Namespace) -> int:
     configuration = load_for_evaluation(options.config)
     raws = _read(options)
-    raw, pod = _find(raws, options.pod)
-    cache = Cache(seed=SEED)
-    for entry in raws:
-        change = to_apply(entry)
-        if change is not None:
-            change(cache)
-    info = readable_pod(raw, as_pending(pod))
-    cache.remove_pod(info.uid)
-    profiles = configuration.profiles
-    profile = next((one for one in profiles if one.scheduler_name == pod.spec.scheduler_name), profiles[0])
-    result = answer(evaluate(info, profile, cache), cache)
+    given = _find(raws, options.pod)
+    cluster = PlainCluster()
+    for raw in raws:
+        item = read_object(raw)
+        if item is not None:
+            cluster.apply(item)
+    pod = as_pending(given)
+    profile = profile_for(pod, configuration.profiles)
+    with cluster.without(pod.uid):
+        result = answer(evaluate(pod, profile, cluster.cache), cluster.cache)
     if options.output == "json":
         print(msgspec.json.encode(result).decode())
     else:
-        _print_table(info, pod.spec.node_name, profile.scheduler_name, result)
+        _print_table(given, profile.scheduler_name, result)
     return 0
 
 
-def _print_table(info: PodInfo, bound_to: str, profile: str, result: dict[str, Any]) -> None:
+def _print_table(pod: PodInfo, profile: str, result: dict[str, Any]) -> None:
     # A table that is piped somewhere must not be folded to the width of no terminal.
     console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
-    console.print(f"pod {info.key}, profile {profile}")
-    if bound_to:
-        console.print(f"bound to {bound_to}; evaluated as if it were pending")
+    console.print(f"pod {pod.key}, profile {profile}")
+    if pod.pod.spec.node_name:
+        console.print(f"bound to {pod.pod.spec.node_name}; evaluated as if it were pending")
     if result["prefilter"]["code"] != "Success":
         given = result["prefilter"]
-        console.print(f"no node can fit: {', '.join(given['reasons'])} ({given.get('plugin', 'framework')}, {given['code']})")
+        console.print(
+            f"no node can fit: {', '.join(given['reasons'])} ({given.get('plugin', 'framework')}, {given['code']})"
+        )
         return
     console.print(_node_table(result))
     if not result["best"]:

@@ -7,18 +7,27 @@ from typing import Any
 
 import msgspec
 
-from scheduler.api.objects import Pod
-from scheduler.app.cluster_objects import Change, ObjectError, decode, flatten, readable_pod, to_apply, to_delete
-from scheduler.app.explanation import answer, as_pending, evaluate, refresh
-from scheduler.cache.cache import Cache
-from scheduler.config.configuration import ConfigurationError, from_object
+from scheduler.app.cluster_objects import (
+    ClusterObject,
+    ObjectError,
+    Reference,
+    flatten,
+    parse_json,
+    read_object,
+    read_pod,
+    read_reference,
+    type_of,
+)
+from scheduler.app.explanation import RefusedError, answer, as_pending, evaluate, profile_for
+from scheduler.app.plain_cluster import PlainCluster
+from scheduler.config.configuration import Configuration, ConfigurationError, from_object
 from scheduler.framework.pod_info import PodInfo
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure
 from scheduler.profile.profile import Profile
 
-SEED = 0
-"""Ties do not show in an answer, which lists all of the best nodes."""
+CONFIGURATIONS = 64
+"""Configurations that are remembered, as lines tend to repeat them."""
 
 
 class LineError(ValueError):
@@ -28,100 +37,113 @@ class LineError(ValueError):
 class _Session:
     """State and configuration of the last full line, and the evaluation of the last pod, kept up to date."""
 
-    def __init__(self, cache: Cache, profiles: tuple[Profile, ...]) -> None:
-        self.cache = cache
+    def __init__(self, cluster: PlainCluster, profiles: tuple[Profile, ...]) -> None:
+        self.cluster = cluster
         self._profiles = profiles
         self._pod: PodInfo | None = None
         self._evaluation: Evaluation | None = None
 
     def answer(self, pod: PodInfo) -> dict[str, Any]:
         """Evaluate one pod, left out of the state while it is looked at."""
-        seated = self.cache.remove_pod(pod.uid)
-        try:
-            return self._evaluate(PodInfo(as_pending(pod.pod)) if pod.pod.spec.node_name else pod)
-        finally:
-            if seated is not None:
-                self.cache.apply_pod(seated.pod)
-
-    def _evaluate(self, pod: PodInfo) -> dict[str, Any]:
-        if self._evaluation is not None and self._pod is not None and self._pod.pod == pod.pod:
-            refresh(self._evaluation)
-        else:
+        pod = as_pending(pod)
+        with self.cluster.without(pod.uid):
+            kept = self._evaluation if self._pod is not None and self._pod.pod == pod.pod else None
+            # One that fails half-way is not used again.
             self._evaluation = None
-            self._evaluation = evaluate(pod, self._profile_of(pod), self.cache)
-            self._pod = pod
-        return answer(self._evaluation, self.cache)
-
-    def _profile_of(self, pod: PodInfo) -> Profile:
-        name = pod.pod.spec.scheduler_name
-        return next((profile for profile in self._profiles if profile.scheduler_name == name), self._profiles[0])
+            evaluation = evaluate(pod, profile_for(pod, self._profiles), self.cluster.cache, kept)
+            self._evaluation, self._pod = evaluation, pod
+            return answer(evaluation, self.cluster.cache)
 
 
 def answer_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """One JSON line for each line that is not blank; what cannot be answered gives ``{"error": …}``."""
+    """One JSON line for each line that is not blank; what cannot be answered gives ``{"error": …}``.
+
+    A line that brings changes and cannot be read changes nothing; a line that brings a cluster and cannot be read
+    leaves none, so that no later line is answered on another cluster than its writer thinks.
+    """
     session: _Session | None = None
+    configurations = _Configurations()
     for line in lines:
         if not line.strip():
             continue
         try:
             raw = _read(line)
             if "objects" in raw or session is None:
-                # A full line that cannot be read leaves nothing behind that a later line could be answered on.
                 session = None
-                session = _open(raw)
+                pod, session = _open(raw, configurations)
             else:
-                _change(session, raw)
-            result: dict[str, Any] = session.answer(_pod(raw))
-        except (LineError, ObjectError, ConfigurationError, PluginFailure, ValueError) as error:
+                pod = _change(session, raw)
+            result = session.answer(pod)
+        except ConfigurationError as error:
+            result = {"error": "; ".join(error.errors)}
+        except (LineError, ObjectError, RefusedError, PluginFailure) as error:
             result = {"error": str(error)}
+        except Exception as error:  # noqa: BLE001 - an error of ours on one line must not end the stream
+            session = None
+            result = {"error": f"internal error, please report it: {error!r}"}
         yield msgspec.json.encode(result) + b"\n"
 
 
 def _read(line: bytes) -> dict[str, Any]:
-    try:
-        raw = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
-        raise LineError(f"not JSON: {error}") from error
+    raw = parse_json(line)
     if not isinstance(raw, dict):
-        raise LineError(f"expected an object, got {type(raw).__name__}")
+        raise LineError(f"expected an object, got {type_of(raw)}")
     return raw
 
 
-def _list(raw: dict[str, Any], field: str) -> list[dict[str, Any]]:
+def _list(raw: dict[str, Any], field: str) -> Iterator[dict[str, Any]]:
     value = raw.get(field)
     if value is None:
-        return []
+        return
     if not isinstance(value, list):
-        raise LineError(f"{field}: expected a list, got {type(value).__name__}")
-    return [item for index, entry in enumerate(value) for item in flatten(entry, f"{field}[{index}]")]
+        raise LineError(f"{field}: expected a list of objects, got {type_of(value)}")
+    for index, entry in enumerate(value):
+        yield from flatten(entry, f"{field}[{index}]")
 
 
-def _pod(raw: dict[str, Any]) -> PodInfo:
-    pod = raw.get("pod")
-    if not isinstance(pod, dict):
-        raise LineError("pod: expected a Pod object")
-    pod = {"kind": "Pod", **pod}
-    return readable_pod(pod, decode(pod, Pod))
+def _objects(raw: dict[str, Any], field: str) -> list[ClusterObject]:
+    return [item for entry in _list(raw, field) if (item := read_object(entry)) is not None]
 
 
-def _open(raw: dict[str, Any]) -> _Session:
+def _references(raw: dict[str, Any], field: str) -> list[Reference]:
+    return [item for entry in _list(raw, field) if (item := read_reference(entry)) is not None]
+
+
+class _Configurations:
+    """Configurations by what they were read from."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Configuration] = {}
+
+    def of(self, value: Any) -> Configuration:
+        key = msgspec.json.encode(value)
+        known = self._known.get(key)
+        if known is None:
+            known = from_object(value, any_scheduler_name=True)
+            if len(self._known) >= CONFIGURATIONS:
+                del self._known[next(iter(self._known))]
+            self._known[key] = known
+        return known
+
+
+def _open(raw: dict[str, Any], configurations: _Configurations) -> tuple[PodInfo, _Session]:
     if "objects" not in raw:
         raise LineError("objects: the first line has to bring a cluster, and so has the line after an unreadable one")
-    changes = [to_apply(entry) for entry in _list(raw, "objects")]
-    configuration = from_object(raw.get("config"), any_scheduler_name=True)
-    session = _Session(Cache(seed=SEED), configuration.profiles)
-    _carry_out(session.cache, changes)
-    return session
+    pod = read_pod(raw.get("pod"), "pod")
+    objects = _objects(raw, "objects")
+    session = _Session(PlainCluster(), configurations.of(raw.get("config")).profiles)
+    for item in objects:
+        session.cluster.apply(item)
+    return pod, session
 
 
-def _change(session: _Session, raw: dict[str, Any]) -> None:
+def _change(session: _Session, raw: dict[str, Any]) -> PodInfo:
+    # All of the line is read before anything is changed.
+    pod = read_pod(raw.get("pod"), "pod")
+    references, objects = _references(raw, "delete"), _objects(raw, "apply")
     # Deletions come first, so that one line can replace an object by another of its name.
-    changes = [to_delete(entry) for entry in _list(raw, "delete")]
-    changes += [to_apply(entry) for entry in _list(raw, "apply")]
-    _carry_out(session.cache, changes)
-
-
-def _carry_out(cache: Cache, changes: list[Change | None]) -> None:
-    for change in changes:
-        if change is not None:
-            change(cache)
+    for reference in references:
+        session.cluster.delete(reference)
+    for item in objects:
+        session.cluster.apply(item)
+    return pod

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from scheduler.api.objects import Pod
 from scheduler.cache.cache import Cache
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code, Status
@@ -21,42 +21,42 @@ class RefusedError(ValueError):
     """The pod needs a rule that is not there yet; the text names it."""
 
 
-def as_pending(pod: Pod) -> Pod:
+def as_pending(pod: PodInfo) -> PodInfo:
     """The pod without its node: a bound pod is looked at as if it were still to be placed."""
-    if not pod.spec.node_name:
+    if not pod.pod.spec.node_name:
         return pod
-    return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=""))
+    return PodInfo(msgspec.structs.replace(pod.pod, spec=msgspec.structs.replace(pod.pod.spec, node_name="")))
 
 
-def evaluate(pod: PodInfo, profile: Profile, cache: Cache) -> Evaluation:
+def profile_for(pod: PodInfo, profiles: Sequence[Profile]) -> Profile:
+    """The profile that the pod names, else the first."""
+    name = pod.pod.spec.scheduler_name
+    return next((profile for profile in profiles if profile.scheduler_name == name), profiles[0])
+
+
+def evaluate(pod: PodInfo, profile: Profile, cache: Cache, kept: Evaluation | None = None) -> Evaluation:
     """Verdicts on all nodes and, if there is a feasible one, scores.
+
+    A single feasible node is taken unscored by a scheduling cycle, so that it cannot be scored is no failure.
+
+    Args:
+        kept: an evaluation of the same pod, profile and cache, to be brought up to date instead of a new one.
 
     Raises:
         RefusedError: the pod needs a rule that is not there yet.
-        PluginFailure: a plugin failed.
+        PluginFailure: a plugin failed where the cycle would have failed; ``kept`` is of no use then.
     """
     missing = refusal(pod, cache)
     if missing is not None:
         raise RefusedError(missing)
-    evaluation = Evaluation(profile, pod, cache.table)
-    refresh(evaluation)
-    return evaluation
-
-
-def refresh(evaluation: Evaluation) -> None:
-    """Bring verdicts and scores up to date with the cache's table.
-
-    A single feasible node is taken unscored by a scheduling cycle, so that it cannot be scored is no failure.
-
-    Raises:
-        PluginFailure: a plugin failed where the cycle would have failed.
-    """
+    evaluation = Evaluation(profile, pod, cache.table) if kept is None else kept
     evaluation.refresh()
     if evaluation.feasible_count == 1:
         with suppress(PluginFailure):
             evaluation.refresh_scores()
     elif evaluation.feasible_count:
         evaluation.refresh_scores()
+    return evaluation
 
 
 def answer(evaluation: Evaluation, cache: Cache) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def _sort(document: Any, found: dict[str, Any], report: Report) -> None:
     kind, version = document.get("kind"), document.get("apiVersion")
     if not kind:
         report.error(required("kind", f"{kube_document.KIND} or {reprise_document.KIND}"))
-    elif kind not in _VERSIONS:
+    elif not isinstance(kind, str) or kind not in _VERSIONS:
         report.error(not_supported("kind", kind, _VERSIONS))
     elif not version:
         report.error(required("apiVersion", f"{_VERSIONS[kind]} for a {kind}"))

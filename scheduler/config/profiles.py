@@ -65,6 +65,9 @@ class ProfileConfiguration(Profile):
     plugin_config: Mapping[str, Any] = field(repr=False, compare=False)
 
 
+_POINTS = msgspec.structs.fields(Plugins)
+
+
 class ProfileReader:
     """Reads profiles, one after the other.
 
@@ -103,7 +106,7 @@ class ProfileReader:
     def _selections(self, plugins: Plugins, path: str) -> dict[str, Selection]:
         selections = {
             point.encode_name: self._selection(point.encode_name, getattr(plugins, point.name), path)
-            for point in msgspec.structs.fields(Plugins)
+            for point in _POINTS
         }
         selections[MULTI_POINT] = merge(default_selection(self._registry), selections[MULTI_POINT])
         return selections

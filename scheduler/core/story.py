@@ -120,5 +120,5 @@ def replay(lines: Iterable[bytes], build: Callable[[Header], Scheduler]) -> Iter
 def _decode(number: int, line: bytes, kind: type[Any]) -> Any:
     try:
         return msgspec.json.decode(line, type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise StoryError(f"line {number}: {error}") from error
