@@ -35,6 +35,10 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
     uid: str
 
 
+class _Identified(msgspec.Struct, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
 def parse_json(data: bytes) -> Any:
     """Raises: ObjectError, saying where it stops to be JSON."""
     try:
@@ -104,7 +108,7 @@ def read_object(raw: dict[str, Any]) -> ClusterObject | None:
     kind = KINDS.get(raw["kind"])
     if kind is None:
         return None
-    decoded = _convert(raw, raw, kind)
+    decoded = _convert(raw, kind)
     if not decoded.metadata.name:
         raise ObjectError(f"{named(raw)}: metadata.name is required")
     if isinstance(decoded, Pod):
@@ -142,18 +146,17 @@ def read_reference(raw: dict[str, Any]) -> Reference | None:
     """
     if raw["kind"] not in KINDS:
         return None
-    metadata: ObjectMeta = _convert(raw, raw.get("metadata", {}), ObjectMeta, "metadata")
+    metadata: ObjectMeta = _convert(raw, _Identified).metadata
     if not metadata.name:
         raise ObjectError(f"{named(raw)}: metadata.name is required")
     return Reference(kind=raw["kind"], namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
 
 
-def _convert(raw: dict[str, Any], part: object, into: type[Any], path: str = "") -> Any:
+def _convert(raw: dict[str, Any], into: type[Any]) -> Any:
     try:
-        return msgspec.convert(part, type=into, strict=True)
+        return msgspec.convert(raw, type=into, strict=True)
     except msgspec.ValidationError as error:
-        inside = str(error).replace("`$.", f"`$.{path}.").replace("`$`", f"`$.{path}`") if path else str(error)
-        raise ObjectError(f"{named(raw)}: {inside}") from error
+        raise ObjectError(f"{named(raw)}: {error}") from error
 
 
 def _readable_pod(raw: dict[str, Any], pod: Pod) -> PodInfo:
