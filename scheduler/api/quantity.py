@@ -38,7 +38,9 @@ def _saturate(value: int) -> int:
 def _nano(text: str) -> int:
     match = _FORM.fullmatch(text)
     if match is None or not (match[2] or match[3]):
-        raise QuantityError(f"{text!r} is not a quantity: write a number with an optional suffix, such as 100m, 1.5Gi or 1e3")
+        raise QuantityError(
+            f"{text!r} is not a quantity: write a number with an optional suffix, such as 100m, 1.5Gi or 1e3"
+        )
     sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
     unscaled = int(whole + fraction or "0")
     exponent = -len(fraction)
@@ -49,7 +51,9 @@ def _nano(text: str) -> int:
     elif suffix[0] in "eE" and suffix[1:].lstrip("+-").isdecimal():
         exponent += max(-_MAX_EXPONENT, min(_MAX_EXPONENT, int(suffix[1:])))
     else:
-        raise QuantityError(f"{text!r} is not a quantity: the suffix {suffix!r} is unknown; use one of n u m k M G T P E, Ki to Ei, or an exponent")
+        raise QuantityError(
+            f"{text!r} is not a quantity: the suffix {suffix!r} is unknown; use one of n u m k M G T P E, Ki to Ei, or an exponent"
+        )
     nano: int
     if exponent >= -9:
         nano = unscaled * 10 ** (exponent + 9)

@@ -37,11 +37,7 @@ def is_extended(name: str) -> bool:
 @lru_cache(maxsize=4096)
 def is_scalar(name: str) -> bool:
     """Counted besides cpu, memory, ephemeral-storage and pods; any other name in a request is ignored."""
-    return (
-        is_extended(name)
-        or name.startswith((HUGE_PAGES_PREFIX, _ATTACHABLE_PREFIX))
-        or _NATIVE_DOMAIN in name
-    )
+    return is_extended(name) or name.startswith((HUGE_PAGES_PREFIX, _ATTACHABLE_PREFIX)) or _NATIVE_DOMAIN in name
 
 
 def is_counted(name: str) -> bool:
