@@ -101,6 +101,16 @@ class NodeTable:
         live: BoolArray = self._live.values[: self.size]
         return live
 
+    def is_live(self, row: int) -> bool:
+        """Whether the row holds a node now."""
+        live: bool = self._live.cells[row]
+        return live
+
+    def tie_key(self, row: int) -> int:
+        """The 31-bit key of the row's node."""
+        key: int = self._tie_keys.cells[row]
+        return key
+
     @property
     def tie_keys(self) -> IntArray:
         """A number of 31 bits for each row's node by which equal totals are decided, shape (size,)."""

@@ -6,6 +6,7 @@ FailedScheduling text read the same arrays.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -14,13 +15,12 @@ from scheduler.cache.node_table import NodeTable
 from scheduler.framework.plugin import CycleState
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
-from scheduler.profile.failure import PluginFailure
-from scheduler.profile.filtering import FilterColumn, Filtering
+from scheduler.profile.failure import PluginFailure, Stage
+from scheduler.profile.filtering import FilterColumn, Filtering, Verdicts
 from scheduler.profile.profile import Profile
-from scheduler.profile.scoring import ScoreColumn, Scoring
+from scheduler.profile.scoring import ScoreColumn, Scoring, keyed_by
 
-TIE_KEY_BITS = 31
-_BELOW_ALL = np.iinfo(np.int64).min  # a total can be negative, as weights can
+NOTHING_INSTEAD: Verdicts = MappingProxyType({})
 
 
 class PluginScore(NamedTuple):
@@ -77,7 +77,7 @@ class Evaluation:
             try:
                 result = plugin.pre_filter(self._states[plugin.name], self._pod, self._table.columns(plugin))
             except Exception as error:
-                raise PluginFailure(f'running PreFilter plugin "{plugin.name}": {error}', plugin.name) from error
+                raise _failed("PreFilter", plugin.name, str(error), Stage.PRE_FILTER) from error
             status = result.status._replace(plugin=plugin.name)
             if status.code is Code.SKIP:
                 self._skipped.add(plugin.name)
@@ -88,7 +88,7 @@ class Evaluation:
                 # Preemption may help, unless a later plugin says that it cannot.
                 rejected = status
             elif status.code is not Code.SUCCESS:
-                raise PluginFailure(f'running PreFilter plugin "{plugin.name}": {status.message}', plugin.name)
+                raise _failed("PreFilter", plugin.name, status.message, Stage.PRE_FILTER)
             elif result.node_names is not None:
                 restricting.append(plugin.name)
                 names = result.node_names if names is None else names & result.node_names
@@ -134,11 +134,11 @@ class Evaluation:
             try:
                 status = plugin.pre_score(self._states[plugin.name], self._pod, self._table.columns(plugin))
             except Exception as error:
-                raise PluginFailure(f'running PreScore plugin "{plugin.name}": {error}', plugin.name) from error
+                raise _failed("PreScore", plugin.name, str(error), Stage.PRE_SCORE) from error
             if status.code is Code.SKIP:
                 skipped.add(plugin.name)
             elif status.code is not Code.SUCCESS:
-                raise PluginFailure(f'running PreScore plugin "{plugin.name}": {status.message}', plugin.name)
+                raise _failed("PreScore", plugin.name, status.message, Stage.PRE_SCORE)
         return [
             ScoreColumn(scored.plugin, scored.weight, self._states[scored.plugin.name], self._pod)
             for scored in self._profile.score
@@ -150,21 +150,35 @@ class Evaluation:
         """Whether there are scores, as of the last ``refresh_scores``."""
         return self._scoring is not None
 
-    def select(self) -> int | None:
+    def select(self, instead: Verdicts = NOTHING_INSTEAD) -> int | None:
         """The row to bind to: the highest total, ties by the nodes' keys; None when nothing is feasible.
 
         A single feasible node is chosen without scoring (kube-scheduler 1.37: schedulePod).
+
+        Args:
+            instead: refusals of feasible rows that hold for this decision only; the evaluation stays as it is.
         """
-        count = self.feasible_count
-        if count == 0:
+        if not self.feasible_count:
             return None
-        feasible = self._filtering.feasible
-        if count == 1:
-            return int(np.argmax(feasible))
+        refused = [row for row in instead if self._filtering.feasible[row]]
+        if refused:
+            return self._select_without(refused)
+        if self.feasible_count == 1:
+            return int(np.argmax(self._filtering.feasible))
         self.refresh_scores()
         assert self._scoring is not None
-        keyed = self._scoring.totals * (1 << TIE_KEY_BITS) + self._table.tie_keys
-        return int(np.argmax(np.where(feasible, keyed, _BELOW_ALL)))
+        return int(np.argmax(self._scoring.keyed))
+
+    def _select_without(self, refused: list[int]) -> int | None:
+        """The choice among fewer rows, with what that does to every normalised score."""
+        feasible = self._filtering.feasible.copy()
+        feasible[refused] = False
+        count = int(np.count_nonzero(feasible))
+        if count <= 1:
+            return int(np.argmax(feasible)) if count else None
+        self.refresh_scores()
+        assert self._scoring is not None
+        return int(np.argmax(keyed_by(self._table, self._scoring.totals_over(feasible), feasible)))
 
     def feasible_rows(self) -> list[int]:
         return [int(row) for row in np.flatnonzero(self._filtering.feasible)] if self.feasible_count else []
@@ -186,20 +200,24 @@ class Evaluation:
         assert self._scoring is not None
         return int(self._scoring.totals[row])
 
-    def rejectors(self) -> tuple[str, ...]:
+    def rejectors(self, instead: Verdicts = NOTHING_INSTEAD) -> tuple[str, ...]:
         """The plugins that a change has to convince before the pod can be placed, sorted."""
         if self.prefilter.code is not Code.SUCCESS:
             return tuple(sorted(self.prefilter_rejectors))
-        return tuple(sorted({*self.prefilter_rejectors, *self._filtering.rejectors()}))
+        return tuple(sorted({*self.prefilter_rejectors, *self._filtering.rejectors(instead)}))
 
-    def failure_message(self) -> str:
+    def failure_message(self, instead: Verdicts = NOTHING_INSTEAD) -> str:
         """Why the pod fits nowhere, in kube-scheduler's words (1.37: FitError)."""
         head = f"0/{self._table.node_count} nodes are available:"
         if self.prefilter.code is not Code.SUCCESS:
             return f"{head} {self.prefilter.message}."
-        counts = self._filtering.reason_counts(self._table)
+        counts = self._filtering.reason_counts(self._table, instead)
         listed = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
         return f"{head} {listed}." if listed else head
+
+
+def _failed(point: str, plugin: str, message: str, stage: Stage) -> PluginFailure:
+    return PluginFailure(f'running {point} plugin "{plugin}": {message}', plugin, stage)
 
 
 def _no_common_node(restricting: list[str]) -> Status:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import enum
+
+
+class Stage(enum.Enum):
+    """Where a plugin failed."""
+
+    PRE_FILTER = "PreFilter"
+    FILTER = "Filter"
+    PRE_SCORE = "PreScore"
+    SCORE = "Score"
+    NORMALIZE = "NormalizeScore"
+
 
 class PluginFailure(Exception):
     """An extension point failed; the text is the one that users see. ``plugin`` names the culprit."""
 
-    def __init__(self, message: str, plugin: str) -> None:
+    def __init__(self, message: str, plugin: str, stage: Stage) -> None:
         super().__init__(message)
         self.plugin = plugin
+        self.stage = stage

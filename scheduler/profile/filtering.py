@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,16 @@ from scheduler.framework.ops import BoolArray, IntArray, MaskArray
 from scheduler.framework.plugin import CycleState, FilterPlugin
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
-from scheduler.profile.failure import PluginFailure
+from scheduler.profile.failure import PluginFailure, Stage
 
 FEASIBLE = -1
 OUTSIDE = -2
+
+FEW_ROWS = 8
+"""Up to so many changed rows are brought up to date one by one, on Python ints: cheaper than arrays of that length."""
+
+Verdicts = Mapping[int, Status]
+"""Verdicts by row that stand in place of the evaluation's own, for one decision only."""
 
 
 class FilterColumn:
@@ -23,14 +30,20 @@ class FilterColumn:
 
     def __init__(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo) -> None:
         self.plugin = plugin
+        self.facets = int(plugin.facets)
         self._state = state
         self._pod = pod
         try:
             self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
         except Exception as error:
-            raise PluginFailure(f'running "{plugin.name}" filter plugin: {error}', plugin.name) from error
+            raise self._failed(error) from error
         self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
+        self.cells = self.masks.data
         self.failure: PluginFailure | None = None
+
+    def _failed(self, error: Exception) -> PluginFailure:
+        text = f'running "{self.plugin.name}" filter plugin: {error}'
+        return PluginFailure(text, self.plugin.name, Stage.FILTER)
 
     def evaluate(self, table: NodeTable, rows: IntArray | None) -> None:
         """Run the plugin on these rows, or on all. A failure is kept until all are run again: see ``Filtering``."""
@@ -38,16 +51,25 @@ class FilterColumn:
             self.failure = None
         try:
             if rows is None:
-                self.masks = np.zeros(table.size, dtype=np.uint64)
+                self.resize(table.size)
                 self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
-            elif len(rows) == 1:
-                row = int(rows[0])
-                self.masks[row] = self.plugin.filter(self._state, self._pod, table.row(self.plugin, row))
+            elif len(rows) <= FEW_ROWS:
+                for row in rows.tolist():
+                    mask: Any = self.plugin.filter(self._state, self._pod, table.row(self.plugin, row))
+                    self.cells[row] = mask
             else:
                 self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-            self.failure = PluginFailure(f'running "{self.plugin.name}" filter plugin: {error}', self.plugin.name)
+            self.failure = self._failed(error)
             self.failure.__cause__ = error
+
+    def resize(self, size: int) -> None:
+        """Make room for new rows; what they hold is worked out when they are evaluated."""
+        if size != len(self.masks):
+            grown = np.zeros(size, dtype=np.uint64)
+            grown[: len(self.masks)] = self.masks[:size]
+            self.masks = grown
+            self.cells = grown.data
 
     def status_of(self, mask: int) -> Status:
         """What a non-zero mask says: all its reasons; unresolvable when any of them is."""
@@ -61,11 +83,14 @@ class Filtering:
 
     def __init__(self, columns: list[FilterColumn], node_names: frozenset[str] | None, outside: Status) -> None:
         self.columns = columns
-        self._node_names = node_names
+        self.node_names = node_names
         self._outside = outside
         self.first: IntArray = np.zeros(0, dtype=np.int64)
         """Per row the index of the first refusing column, FEASIBLE, or OUTSIDE: no node, or not one that PreFilter named."""
         self.feasible: BoolArray = np.zeros(0, dtype=np.bool_)
+        self.feasible_count = 0
+        self._first_cells = self.first.data
+        self._feasible_cells = self.feasible.data
         self._position = -1
 
     def refresh(self, table: NodeTable) -> None:
@@ -79,18 +104,47 @@ class Filtering:
         elif len(changes.rows):
             self._resize(table.size)
             for column in self.columns:
-                rows = rows_for(changes, int(column.plugin.facets))
+                rows = rows_for(changes, column.facets)
                 if len(rows):
                     column.evaluate(table, rows)
-            self._conclude(table, changes.rows)
+            if len(changes.rows) <= FEW_ROWS and not any(column.failure for column in self.columns):
+                self._conclude_few(table, changes.rows.tolist())
+            else:
+                self._conclude(table, changes.rows)
 
     def _resize(self, size: int) -> None:
         if size > len(self.first):
             grow = size - len(self.first)
             for column in self.columns:
-                column.masks = np.concatenate((column.masks, np.zeros(grow, dtype=np.uint64)))
-            self.first = np.concatenate((self.first, np.full(grow, OUTSIDE, dtype=np.int64)))
-            self.feasible = np.concatenate((self.feasible, np.zeros(grow, dtype=np.bool_)))
+                column.resize(size)
+            self._keep(
+                np.concatenate((self.first, np.full(grow, OUTSIDE, dtype=np.int64))),
+                np.concatenate((self.feasible, np.zeros(grow, dtype=np.bool_))),
+            )
+
+    def _keep(self, first: IntArray, feasible: BoolArray) -> None:
+        self.first, self.feasible = first, feasible
+        self._first_cells, self._feasible_cells = first.data, feasible.data
+
+    def _conclude_few(self, table: NodeTable, rows: list[int]) -> None:
+        for row in rows:
+            verdict = FEASIBLE
+            if not self._is_inside(table, row):
+                verdict = OUTSIDE
+            else:
+                for index, column in enumerate(self.columns):
+                    if column.cells[row]:
+                        verdict = index
+                        break
+            self._first_cells[row] = verdict
+            fits = verdict == FEASIBLE
+            self.feasible_count += fits - self._feasible_cells[row]
+            self._feasible_cells[row] = fits
+
+    def _is_inside(self, table: NodeTable, row: int) -> bool:
+        if not table.is_live(row):
+            return False
+        return self.node_names is None or table.name_of(row) in self.node_names
 
     def _conclude(self, table: NodeTable, rows: IntArray | None) -> None:
         count = table.size if rows is None else len(rows)
@@ -102,11 +156,11 @@ class Filtering:
         first[~(inside if rows is None else inside[rows])] = OUTSIDE
         self._raise_what_was_reached(first)
         if rows is None:
-            self.first = first
-            self.feasible = first == FEASIBLE
+            self._keep(first, first == FEASIBLE)
         else:
             self.first[rows] = first
             self.feasible[rows] = first == FEASIBLE
+        self.feasible_count = int(np.count_nonzero(self.feasible))
 
     def _raise_what_was_reached(self, first: IntArray) -> None:
         """A plugin's failure counts where no plugin before it refuses the node (kube-scheduler 1.37: RunFilterPlugins)."""
@@ -116,18 +170,14 @@ class Filtering:
                 raise column.failure
 
     def _inside(self, table: NodeTable) -> BoolArray:
-        if self._node_names is None:
+        if self.node_names is None:
             return table.live
         inside = np.zeros(table.size, dtype=np.bool_)
-        for name in sorted(self._node_names):
+        for name in sorted(self.node_names):
             row = table.row_of(name)
             if row is not None:
                 inside[row] = True
         return inside
-
-    @property
-    def feasible_count(self) -> int:
-        return int(np.count_nonzero(self.feasible))
 
     def status(self, row: int) -> Status:
         """The verdict on a live row."""
@@ -139,25 +189,37 @@ class Filtering:
         column = self.columns[index]
         return column.status_of(int(column.masks[row]))
 
-    def reason_counts(self, table: NodeTable) -> dict[str, int]:
+    def reason_counts(self, table: NodeTable, instead: Verdicts) -> dict[str, int]:
         """How many nodes gave each reason; a node with several reasons counts in each of them."""
+        first = self.first
+        if instead:
+            first = first.copy()
+            first[list(instead)] = FEASIBLE
         counts: dict[str, int] = {}
         for index, column in enumerate(self.columns):
-            masks = column.masks[self.first == index]
+            masks = column.masks[first == index]
             for number, reason in enumerate(column.reasons):
                 count = int(np.count_nonzero(masks & np.uint64(1 << number)))
                 if count:
                     counts[reason.text] = counts.get(reason.text, 0) + count
-        absent = int(np.count_nonzero((self.first == OUTSIDE) & table.live))
+        absent = int(np.count_nonzero((first == OUTSIDE) & table.live))
         for text in self._outside.reasons if absent else ():
             counts[text] = counts.get(text, 0) + absent
+        for status in instead.values():
+            for text in status.reasons:
+                counts[text] = counts.get(text, 0) + 1
         return counts
 
-    def rejectors(self) -> Iterator[str]:
-        """Plugins that refused at least one node, in order."""
+    def rejectors(self, instead: Verdicts) -> Iterator[str]:
+        """Plugins that refused at least one node."""
+        first = self.first
+        if instead:
+            first = first.copy()
+            first[list(instead)] = FEASIBLE
         for index, column in enumerate(self.columns):
-            if np.any(self.first == index):
+            if np.any(first == index):
                 yield column.plugin.name
+        yield from (status.plugin for status in instead.values() if status.plugin)
 
 
 def rows_for(changes: Changes, facets: int) -> IntArray:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
-from scheduler.profile.failure import PluginFailure
-from scheduler.profile.filtering import rows_for
+from scheduler.profile.extrema import Extrema
+from scheduler.profile.failure import PluginFailure, Stage
+from scheduler.profile.filtering import FEW_ROWS, rows_for
+
+TIE_KEY_BITS = 31
+BELOW_ALL = np.iinfo(np.int64).min
+"""Stands for a row that is not feasible; a total can be negative, as weights can."""
 
 
 class ScoreColumn:
@@ -18,82 +25,120 @@ class ScoreColumn:
     def __init__(self, plugin: ScorePlugin, weight: int, state: CycleState, pod: PodInfo) -> None:
         self.plugin = plugin
         self.weight = weight
+        self.facets = int(plugin.facets)
+        self._normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
         self._state = state
         self._pod = pod
         self._token: tuple[int, ...] = ()
-        self._extrema = (0, 0)
-        self.raw: IntArray = np.zeros(0, dtype=np.int64)
-        self.weighted: IntArray = np.zeros(0, dtype=np.int64)
+        self._extrema = Extrema()
+        self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
-    def refresh_raw(self, table: NodeTable, changes: Changes | None) -> bool:
-        """Score what changed, or all when that is not known or an input beyond the row changed; whether it was all."""
+    def _keep(self, raw: IntArray, weighted: IntArray) -> None:
+        self.raw, self.weighted = raw, weighted
+        self._raw_cells, self.weighted_cells = raw.data, weighted.data
+
+    def resize(self, size: int) -> None:
+        """Make room for new rows; what they hold is worked out when they are scored."""
+        if size != len(self.raw):
+            grown = [np.zeros(size, dtype=np.int64) for _ in range(2)]
+            grown[0][: len(self.raw)] = self.raw[:size]
+            grown[1][: len(self.weighted)] = self.weighted[:size]
+            self._keep(*grown)
+
+    def score(self, table: NodeTable, changes: Changes | None, was: BoolArray, now: BoolArray) -> bool:
+        """Score what changed, or all when that is not known or an input beyond the row changed.
+
+        Args:
+            was: the feasible rows when this was last called, shape as ``now``.
+            now: the feasible rows.
+
+        Returns:
+            Whether every final score may be another: all were scored, or an extremum moved.
+        """
+        before = self._extrema.values
         try:
-            everything = table.columns(self.plugin)
-            token = self.plugin.token(self._state, self._pod, everything)
-            self._resize(table.size)
-            if changes is None or token != self._token:
-                self._token = token
-                self.raw[:] = self.plugin.score(self._state, self._pod, everything)
-                return True
-            rows = rows_for(changes, int(self.plugin.facets))
-            if len(rows) == 1:
-                row = int(rows[0])
-                self.raw[row] = self.plugin.score(self._state, self._pod, table.row(self.plugin, row))
-            elif len(rows):
-                self.raw[rows] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, rows))
-            return False
+            whole = self._score(table, changes, was, now)
         except Exception as error:
-            raise PluginFailure(
-                f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}', self.plugin.name
-            ) from error
+            text = f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}'
+            raise PluginFailure(text, self.plugin.name, Stage.SCORE) from error
+        if self._normalizer is not None and (whole or self._extrema.is_lost):
+            self._extrema.find(self.raw, now)
+        return whole or self._extrema.values != before
 
-    def extrema_moved(self, feasible: BoolArray) -> bool:
-        """Whether the lowest or highest raw score of the feasible rows is another than last time."""
-        if not isinstance(self.plugin, NormalizePlugin):
+    def _score(self, table: NodeTable, changes: Changes | None, was: BoolArray, now: BoolArray) -> bool:
+        plugin, state, pod = self.plugin, self._state, self._pod
+        token = plugin.token(state, pod, table.columns(plugin))
+        if changes is None or token != self._token:
+            self._token = token
+            self.raw[:] = plugin.score(state, pod, table.columns(plugin))
+            return True
+        if len(changes.rows) > FEW_ROWS:
+            rows = rows_for(changes, self.facets)
+            if len(rows):
+                self.raw[rows] = plugin.score(state, pod, table.columns(plugin, rows))
+            # So many rows can have moved an extremum in ways that are dearer to follow than to look for.
+            self._extrema.find(self.raw, now)
             return False
-        scores = self.raw[feasible]
-        extrema = (int(scores.min()), int(scores.max())) if len(scores) else (0, 0)
-        moved = extrema != self._extrema
-        self._extrema = extrema
-        return moved
+        cells, extrema = self._raw_cells, self._extrema
+        for row, facets in zip(changes.rows.tolist(), changes.facets.tolist(), strict=True):
+            score: Any = cells[row]
+            old = score
+            if facets & self.facets:
+                score = plugin.score(state, pod, table.row(plugin, row))
+                cells[row] = score
+            if self._normalizer is not None:
+                if was[row]:
+                    extrema.leave(old)
+                if now[row]:
+                    extrema.enter(score)
+        return False
 
     def normalized(self, rows: IntArray | None) -> IntArray:
         """The final scores of these rows, or of all."""
-        raw = self.raw if rows is None else self.raw[rows]
-        if not isinstance(self.plugin, NormalizePlugin):
+        return self._normalize(self.raw if rows is None else self.raw[rows], *self._extrema.values)
+
+    def normalized_over(self, feasible: BoolArray) -> IntArray:
+        """The final scores of all rows if these were the feasible ones; nothing is kept of it."""
+        extrema = Extrema()
+        if self._normalizer is not None:
+            extrema.find(self.raw, feasible)
+        return self._normalize(self.raw, *extrema.values)
+
+    def normalized_row(self, row: int) -> int:
+        """The final score of one row."""
+        raw: int = self._raw_cells[row]
+        if self._normalizer is None:
             return raw
         try:
-            return np.asarray(self.plugin.normalize(self._state, self._pod, raw, *self._extrema), dtype=np.int64)
+            final = self._normalizer.normalize(self._state, self._pod, raw, *self._extrema.values)
         except Exception as error:
-            raise PluginFailure(
-                f'running Normalize on Score plugins: plugin "{self.plugin.name}" failed with: {error}',
-                self.plugin.name,
-            ) from error
+            raise self._normalize_failed(error) from error
+        return int(final)
 
-    def weigh(self, scores: IntArray, feasible: BoolArray, rows: IntArray | None) -> None:
-        """Weigh the final scores of these rows, or of all.
+    def _normalize(self, raw: IntArray, low: int, high: int) -> IntArray:
+        if self._normalizer is None:
+            return raw
+        try:
+            return np.asarray(self._normalizer.normalize(self._state, self._pod, raw, low, high), dtype=np.int64)
+        except Exception as error:
+            raise self._normalize_failed(error) from error
 
-        Raises:
-            PluginFailure: a feasible row's score lies outside 0..100.
-        """
-        counted = scores[feasible if rows is None else feasible[rows]]
-        wrong = counted[(counted < 0) | (counted > MAX_NODE_SCORE)]
+    def _normalize_failed(self, error: Exception) -> PluginFailure:
+        text = f'running Normalize on Score plugins: plugin "{self.plugin.name}" failed with: {error}'
+        return PluginFailure(text, self.plugin.name, Stage.NORMALIZE)
+
+    def check(self, scores: IntArray) -> None:
+        """Raises: PluginFailure, when a final score of a feasible row lies outside 0..100."""
+        wrong = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
         if len(wrong):
-            raise PluginFailure(
-                f'applying score defaultWeights on Score plugins: plugin "{self.plugin.name}" returns an invalid score '
-                f"{int(wrong[0])}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
-                self.plugin.name,
-            )
-        if rows is None:
-            self.weighted = scores * self.weight
-        else:
-            self.weighted[rows] = scores * self.weight
+            raise self.out_of_range(int(wrong[0]))
 
-    def _resize(self, size: int) -> None:
-        if size > len(self.raw):
-            grow = np.zeros(size - len(self.raw), dtype=np.int64)
-            self.raw = np.concatenate((self.raw, grow))
-            self.weighted = np.concatenate((self.weighted, grow))
+    def out_of_range(self, score: int) -> PluginFailure:
+        text = (
+            f'applying score defaultWeights on Score plugins: plugin "{self.plugin.name}" returns an invalid score '
+            f"{score}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+        )
+        return PluginFailure(text, self.plugin.name, Stage.NORMALIZE)
 
 
 class Scoring:
@@ -105,8 +150,15 @@ class Scoring:
 
     def __init__(self, columns: list[ScoreColumn]) -> None:
         self.columns = columns
-        self.totals: IntArray = np.zeros(0, dtype=np.int64)
+        self._was: BoolArray = np.zeros(0, dtype=np.bool_)
         self._position = -1
+        self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+    def _keep(self, totals: IntArray, keyed: IntArray) -> None:
+        self.totals = totals
+        self.keyed = keyed
+        """Per row ``total * 2**31 + tie key``, BELOW_ALL where it is not feasible: its maximum is the choice."""
+        self._total_cells, self._keyed_cells = totals.data, keyed.data
 
     def refresh(self, table: NodeTable, feasible: BoolArray) -> None:
         """Bring raw scores, normalisation and totals up to date with the table and the feasible rows.
@@ -118,22 +170,76 @@ class Scoring:
         if changes is not None and not len(changes.rows):
             return
         self._position = table.position
-        # A row that entered or left the feasible ones can move an extremum although no score changed.
-        whole = [column.refresh_raw(table, changes) for column in self.columns]
-        whole = [column.extrema_moved(feasible) or scored for column, scored in zip(self.columns, whole, strict=True)]
-        rows = [None if changes is None or all_of_it else changes.rows for all_of_it in whole]
-        finals = [column.normalized(some) for column, some in zip(self.columns, rows, strict=True)]
-        for column, final, some in zip(self.columns, finals, rows, strict=True):
-            column.weigh(final, feasible, some)
-        self._add_up(table.size, None if changes is None or any(whole) else changes.rows)
+        self._resize(table.size)
+        whole = changes is None
+        for column in self.columns:
+            whole = column.score(table, changes, self._was, feasible) or whole
+        if changes is None or whole:
+            self._finish_all(table, feasible)
+        elif len(changes.rows) > FEW_ROWS:
+            self._finish_rows(table, feasible, changes.rows)
+        else:
+            self._finish_few(table, feasible, changes.rows.tolist())
 
-    def _add_up(self, size: int, rows: IntArray | None) -> None:
-        if rows is None or len(self.totals) != size:
-            self.totals = np.zeros(size, dtype=np.int64)
+    def _resize(self, size: int) -> None:
+        if len(self.totals) != size:
             for column in self.columns:
-                self.totals += column.weighted
-        elif len(rows):
-            total = np.zeros(len(rows), dtype=np.int64)
+                column.resize(size)
+            was = np.zeros(size, dtype=np.bool_)
+            was[: len(self._was)] = self._was[:size]
+            self._was = was
+            grown = [np.zeros(size, dtype=np.int64), np.full(size, BELOW_ALL, dtype=np.int64)]
+            grown[0][: len(self.totals)] = self.totals[:size]
+            grown[1][: len(self.keyed)] = self.keyed[:size]
+            self._keep(*grown)
+
+    def _finish_all(self, table: NodeTable, feasible: BoolArray) -> None:
+        self._was[:] = feasible
+        finals = [column.normalized(None) for column in self.columns]
+        self.totals[:] = 0
+        for column, final in zip(self.columns, finals, strict=True):
+            column.check(final[feasible])
+            np.multiply(final, column.weight, out=column.weighted)
+            self.totals += column.weighted
+        self.keyed[:] = keyed_by(table, self.totals, feasible)
+
+    def _finish_rows(self, table: NodeTable, feasible: BoolArray, rows: IntArray) -> None:
+        fits = feasible[rows]
+        self._was[rows] = fits
+        finals = [column.normalized(rows) for column in self.columns]
+        totals = np.zeros(len(rows), dtype=np.int64)
+        for column, final in zip(self.columns, finals, strict=True):
+            column.check(final[fits])
+            column.weighted[rows] = final * column.weight
+            totals += column.weighted[rows]
+        self.totals[rows] = totals
+        self.keyed[rows] = np.where(fits, (totals << TIE_KEY_BITS) + table.tie_keys[rows], BELOW_ALL)
+
+    def _finish_few(self, table: NodeTable, feasible: BoolArray, rows: list[int]) -> None:
+        for row in rows:
+            fits = bool(feasible[row])
+            self._was[row] = fits
+            total = 0
             for column in self.columns:
-                total += column.weighted[rows]
-            self.totals[rows] = total
+                final = column.normalized_row(row)
+                if fits and not 0 <= final <= MAX_NODE_SCORE:
+                    raise column.out_of_range(final)
+                weighted = final * column.weight
+                column.weighted_cells[row] = weighted
+                total += weighted
+            self._total_cells[row] = total
+            self._keyed_cells[row] = (total << TIE_KEY_BITS) + table.tie_key(row) if fits else BELOW_ALL
+
+    def totals_over(self, feasible: BoolArray) -> IntArray:
+        """The totals of all rows if these were the feasible ones; nothing is kept of it."""
+        totals = np.zeros(len(feasible), dtype=np.int64)
+        for column in self.columns:
+            final = column.normalized_over(feasible)
+            column.check(final[feasible])
+            totals += final * column.weight
+        return totals
+
+
+def keyed_by(table: NodeTable, totals: IntArray, feasible: BoolArray) -> IntArray:
+    """``total * 2**31 + tie key`` of the feasible rows, BELOW_ALL elsewhere."""
+    return np.where(feasible, (totals << TIE_KEY_BITS) + table.tie_keys, BELOW_ALL)

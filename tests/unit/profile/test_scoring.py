@@ -141,9 +141,9 @@ def test_after_a_failure_everything_is_scored_again() -> None:
     cache.apply_pod(PodInfo(make_pod("a", node_name="n0")))
     type(trouble).error = RuntimeError("boom")
     cache.apply_node(make_node("n3"))
+    evaluation.refresh()
     with pytest.raises(PluginFailure, match="boom"):
         evaluation.refresh_scores()
-    evaluation.refresh()
     type(trouble).error = None
     evaluation.refresh_scores()
 

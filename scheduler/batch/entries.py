@@ -1,0 +1,125 @@
+"""The entries of the batch cache: several signatures at once, the least recently used one leaves first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from scheduler.batch.outcomes import BatchCounters, Flush
+from scheduler.batch.signature import Key
+
+REMEMBERED_FLUSHES = 32
+REMEMBERED_SHAPES = 1024
+
+
+class Reusable(Protocol):
+    """An evaluation, as far as the cache looks at it."""
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether only named nodes can be feasible, so that a new node may be one of them."""
+        ...
+
+    def is_worth_keeping(self) -> bool:
+        """Whether enough nodes are in question for the next pod of the shape to gain from it."""
+        ...
+
+
+ReusableT = TypeVar("ReusableT", bound=Reusable)
+
+
+@dataclass(slots=True)
+class Entry(Generic[ReusableT]):
+    """A kept evaluation. ``created``: seconds since the epoch, when all of its nodes were evaluated."""
+
+    key: Key
+    evaluation: ReusableT
+    created: float
+    hits: int = 0
+
+
+class FlushRecord(NamedTuple):
+    """A dropped entry, for people."""
+
+    at: float
+    scheduler_name: str
+    reason: Flush
+    age_seconds: float
+    hits: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """``max_age_seconds`` of an entry, 0 for no limit; ``max_signatures`` kept at once."""
+
+    max_signatures: int = 16
+    max_age_seconds: float = 0.5
+
+
+class Entries(Generic[ReusableT]):
+    """Owned by the core. Time is an argument; what is dropped is counted with its reason."""
+
+    def __init__(self, limits: Limits, counters: BatchCounters) -> None:
+        self.limits = limits
+        self._counters = counters
+        self._entries: OrderedDict[Key, Entry[ReusableT]] = OrderedDict()
+        self._seen: OrderedDict[Key, float] = OrderedDict()
+        self.flushed: deque[FlushRecord] = deque(maxlen=REMEMBERED_FLUSHES)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Entry[ReusableT]]:
+        return iter(self._entries.values())
+
+    def get(self, key: Key, now: float) -> Entry[ReusableT] | None:
+        """The entry for a key; one that is too old is dropped instead."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        # The wall clock can be set back: an entry from the future has no known age.
+        age = now - entry.created
+        if self.limits.max_age_seconds and not 0 <= age <= self.limits.max_age_seconds:
+            self.drop(key, Flush.EXPIRED, now)
+            return None
+        self._entries.move_to_end(key)
+        return entry
+
+    def was_seen(self, key: Key, now: float) -> bool:
+        """Whether a pod with this key was decided on within the maximum age; notes that one is now."""
+        before = self._seen.pop(key, None)
+        self._seen[key] = now
+        if len(self._seen) > REMEMBERED_SHAPES:
+            self._seen.popitem(last=False)
+        if before is None:
+            return False
+        return not self.limits.max_age_seconds or 0 <= now - before <= self.limits.max_age_seconds
+
+    def store(self, key: Key, evaluation: ReusableT, now: float) -> Entry[ReusableT]:
+        """Keep an evaluation that was made now; the least recently used entry leaves when there are too many."""
+        entry = self._entries[key] = Entry(key, evaluation, now)
+        self._entries.move_to_end(key)
+        if len(self._entries) > self.limits.max_signatures:
+            self.drop(next(iter(self._entries)), Flush.EVICTED, now)
+        return entry
+
+    def drop(self, key: Key, reason: Flush, now: float) -> None:
+        """Drop the entry of a key if there is one."""
+        entry = self._entries.pop(key, None)
+        if entry is not None:
+            self._counters.flushes[key.pod.scheduler_name, reason] += 1
+            age = now - entry.created
+            self.flushed.append(FlushRecord(now, key.pod.scheduler_name, reason, age, entry.hits))
+
+    def drop_profile(self, scheduler_name: str, reason: Flush, now: float) -> None:
+        """Drop all entries of one profile."""
+        for key in [key for key in self._entries if key.pod.scheduler_name == scheduler_name]:
+            self.drop(key, reason, now)
+
+    def node_added(self, now: float) -> None:
+        """A node that was not there before may be one of those that PreFilter named."""
+        for key in [key for key, entry in self._entries.items() if entry.evaluation.is_restricted]:
+            self.drop(key, Flush.NODE_EVENT, now)
+

@@ -1,0 +1,61 @@
+"""How the batch cache is used, as closed sets of labels, and their counts."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+
+
+class Attempt(enum.StrEnum):
+    """How a pod that may use the cache was decided (scheduler_batch_attempts_total)."""
+
+    HINT_USED = "hint_used"
+    """The best node of an entry."""
+    HINT_NOT_USED = "hint_not_used"
+    """An entry was there, and pods nominated to its best node took that from this pod."""
+    NO_HINT = "no_hint"
+    """There was no entry: every node was evaluated."""
+    FIT_ERROR = "fit_error"
+    """An entry said that no node fits."""
+
+
+class Bypass(enum.StrEnum):
+    """Why a pod did not use the cache at all (scheduler_batch_bypass_total); such a pod counts here only."""
+
+    POD_NOT_BATCHABLE = "pod_not_batchable"
+    POD_NOMINATED = "pod_nominated"
+    DISABLED = "disabled"
+
+
+class Flush(enum.StrEnum):
+    """Why an entry was dropped (scheduler_batch_cache_flushed_total); counted once, when it really is."""
+
+    EXPIRED = "expired"
+    NODE_EVENT = "node_event"
+    CLUSTER_EVENT = "cluster_event"
+    EVICTED = "evicted"
+    CONFIG_CHANGED = "config_changed"
+    VERIFICATION_FAILED = "verification_failed"
+    FILTER_ERROR = "filter_error"
+    PRESCORE_ERROR = "prescore_error"
+    RESCORE_ERROR = "rescore_error"
+    NORMALIZE_ERROR = "normalize_error"
+
+
+class BatchCounters:
+    """Plain counts, by schedulerName and label."""
+
+    def __init__(self) -> None:
+        self.attempts: Counter[tuple[str, Attempt]] = Counter()
+        self.bypasses: Counter[tuple[str, Bypass]] = Counter()
+        self.flushes: Counter[tuple[str, Flush]] = Counter()
+        self.verified: Counter[str] = Counter()
+        self.mismatched: Counter[str] = Counter()
+
+    def hit_ratio(self) -> float:
+        """Decisions from an entry among all decisions that may have come from one; 0 without any."""
+        total = self.attempts.total()
+        hits = sum(
+            count for (_, result), count in self.attempts.items() if result in (Attempt.HINT_USED, Attempt.FIT_ERROR)
+        )
+        return hits / total if total else 0.0

@@ -1,0 +1,52 @@
+"""The lowest and highest raw score of the feasible rows, kept while rows change, enter and leave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scheduler.framework.ops import BoolArray, IntArray
+
+
+class Extrema:
+    """Both values with the number of rows that hold each: they are looked for anew only when the last of these goes."""
+
+    def __init__(self) -> None:
+        self.low = 0
+        self.high = 0
+        self._lowest = 0
+        self._highest = 0
+
+    @property
+    def values(self) -> tuple[int, int]:
+        return self.low, self.high
+
+    def find(self, raw: IntArray, feasible: BoolArray) -> None:
+        """Look at all rows. Without a feasible one both values are 0."""
+        scores = raw[feasible]
+        if len(scores):
+            self.low, self.high = int(scores.min()), int(scores.max())
+            self._lowest = int(np.count_nonzero(scores == self.low))
+            self._highest = int(np.count_nonzero(scores == self.high))
+        else:
+            self.low = self.high = self._lowest = self._highest = 0
+
+    def leave(self, score: int) -> None:
+        """A row with this score is feasible no more, or has another score now."""
+        self._lowest -= score == self.low
+        self._highest -= score == self.high
+
+    def enter(self, score: int) -> None:
+        """A row with this score is feasible now."""
+        if score < self.low:
+            self.low, self._lowest = score, 1
+        elif score == self.low:
+            self._lowest += 1
+        if score > self.high:
+            self.high, self._highest = score, 1
+        elif score == self.high:
+            self._highest += 1
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a value has no holder left, so that ``find`` is due."""
+        return self._lowest <= 0 or self._highest <= 0
