@@ -1,4 +1,4 @@
-"""Nodes, pods, namespaces and device classes: only the fields that the scheduler reads, decoded straight from JSON.
+"""Kubernetes objects with only the fields that the scheduler reads, decoded straight from JSON.
 
 Field names follow the Kubernetes API in snake_case. Everything is immutable, so a cached object can be shared. Unknown
 fields, ``managedFields`` among them, are skipped by the decoder and cost nothing.
@@ -6,7 +6,7 @@ fields, ``managedFields`` among them, are skipped by the decoder and cost nothin
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -284,6 +284,42 @@ class DeviceClassSpec(ApiObject, frozen=True):
 class DeviceClass(ApiObject, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: DeviceClassSpec = DeviceClassSpec()
+
+
+class LabelMapSpec(ApiObject, frozen=True):
+    """The spec of a Service or ReplicationController: labels that a pod must have."""
+
+    selector: dict[str, str] | None = None
+
+
+class LabelSelectorSpec(ApiObject, frozen=True):
+    """The spec of a ReplicaSet or StatefulSet."""
+
+    selector: LabelSelector | None = None
+
+
+class Service(ApiObject, frozen=True, tag_field="kind"):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LabelMapSpec = LabelMapSpec()
+
+
+class ReplicationController(ApiObject, frozen=True, tag_field="kind"):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LabelMapSpec = LabelMapSpec()
+
+
+class ReplicaSet(ApiObject, frozen=True, tag_field="kind"):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LabelSelectorSpec = LabelSelectorSpec()
+
+
+class StatefulSet(ApiObject, frozen=True, tag_field="kind"):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LabelSelectorSpec = LabelSelectorSpec()
+
+
+SelectingObject: TypeAlias = Service | ReplicationController | ReplicaSet | StatefulSet
+"""What selects pods of its namespace. The items of a typed list may leave out ``kind``; in a story it tells them apart."""
 
 
 SUPPORTED_VOLUMES = ("emptyDir", "configMap", "secret", "projected", "downwardAPI", "hostPath", "image")

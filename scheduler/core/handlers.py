@@ -27,6 +27,8 @@ from scheduler.core.stimulus import (
     PodApplied,
     PodBound,
     PodDeleted,
+    SelectingObjectApplied,
+    SelectingObjectDeleted,
     Stimulus,
     Tick,
 )
@@ -63,6 +65,11 @@ def handle(state: State, stimulus: Stimulus) -> list[Instruction]:
         case DeviceClassDeleted():
             state.cache.remove_device_class(stimulus.name)
             _move(state, EventResource.DEVICE_CLASS, ActionType.DELETE, stimulus.now)
+        # These two wake nobody (kube-scheduler 1.37: listed without handlers).
+        case SelectingObjectApplied():
+            state.cache.apply_selecting_object(stimulus.subject)
+        case SelectingObjectDeleted():
+            state.cache.remove_selecting_object(stimulus.kind, stimulus.namespace, stimulus.name)
         case Tick():
             state.queue.flush(stimulus.now)
     return []
@@ -87,6 +94,7 @@ def _node_applied(state: State, stimulus: NodeApplied) -> None:
     if old is not None:
         # Another node of the same name: the end of the first one was not seen.
         state.queue.move_all(NODE_DELETE, stimulus.now)
+    state.batching.entries.node_added(stimulus.now)
     state.queue.move_all(NODE_ADD, stimulus.now)
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from scheduler.api.objects import DeviceClass, Namespace, Node, Pod
+from scheduler.api.objects import DeviceClass, Namespace, Node, Pod, SelectingObject
 
 
 class _Stimulus(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -61,6 +61,19 @@ class DeviceClassDeleted(_Stimulus, frozen=True):
     uid: str
 
 
+class SelectingObjectApplied(_Stimulus, frozen=True):
+    """A Service, ReplicationController, ReplicaSet or StatefulSet as the API server last showed it: new or changed."""
+
+    subject: SelectingObject
+
+
+class SelectingObjectDeleted(_Stimulus, frozen=True):
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
 class Tick(_Stimulus, frozen=True):
     """Time went by: deadlines (back-off, flush of long unschedulable pods) are looked at."""
 
@@ -92,6 +105,8 @@ Stimulus: TypeAlias = (
     | NamespaceDeleted
     | DeviceClassApplied
     | DeviceClassDeleted
+    | SelectingObjectApplied
+    | SelectingObjectDeleted
     | Tick
     | PodBound
     | BindFailed

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
-from scheduler.api.objects import DeviceClass, Namespace, Node, ObjectMeta, Pod
+from scheduler.api.objects import (
+    DeviceClass,
+    Namespace,
+    Node,
+    ObjectMeta,
+    Pod,
+    ReplicaSet,
+    ReplicationController,
+    SelectingObject,
+    Service,
+    StatefulSet,
+)
 from scheduler.core.stimulus import (
     DeviceClassApplied,
     DeviceClassDeleted,
@@ -17,6 +28,8 @@ from scheduler.core.stimulus import (
     NodeDeleted,
     PodApplied,
     PodDeleted,
+    SelectingObjectApplied,
+    SelectingObjectDeleted,
     Stimulus,
 )
 
@@ -95,4 +108,34 @@ DEVICE_CLASSES = WatchedResource(
     optional=True,
 )
 
-WATCHED: tuple[AnyResource, ...] = (NODES, NAMESPACES, DEVICE_CLASSES, PODS)
+SelectingT = TypeVar("SelectingT", bound=SelectingObject)
+
+
+def _selecting(name: str, kind: type[SelectingT], group: str = "") -> WatchedResource[SelectingT]:
+    return WatchedResource(
+        name=name,
+        group=group,
+        path=f"/apis/{group}/v1/{name}" if group else f"/api/v1/{name}",
+        kind=kind,
+        applied=lambda now, subject: SelectingObjectApplied(now=now, subject=subject),
+        deleted=lambda now, namespace, name, uid: SelectingObjectDeleted(
+            now=now, kind=kind.__name__, namespace=namespace, name=name, uid=uid
+        ),
+    )
+
+
+SERVICES = _selecting("services", Service)
+REPLICATION_CONTROLLERS = _selecting("replicationcontrollers", ReplicationController)
+REPLICA_SETS = _selecting("replicasets", ReplicaSet, "apps")
+STATEFUL_SETS = _selecting("statefulsets", StatefulSet, "apps")
+
+WATCHED: tuple[AnyResource, ...] = (
+    NODES,
+    NAMESPACES,
+    DEVICE_CLASSES,
+    SERVICES,
+    REPLICATION_CONTROLLERS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    PODS,
+)

@@ -204,6 +204,14 @@ ALL_RIGHTS = [
     "patch events.events.k8s.io (all namespaces)",
     "list deviceclasses.resource.k8s.io",
     "watch deviceclasses.resource.k8s.io",
+    "list services (all namespaces)",
+    "watch services (all namespaces)",
+    "list replicationcontrollers (all namespaces)",
+    "watch replicationcontrollers (all namespaces)",
+    "list replicasets.apps (all namespaces)",
+    "watch replicasets.apps (all namespaces)",
+    "list statefulsets.apps (all namespaces)",
+    "watch statefulsets.apps (all namespaces)",
 ]
 
 

@@ -20,6 +20,8 @@ EVERYTHING = (
     rule("create", "pods/binding"),
     rule("patch", "pods/status"),
     rule("create patch", "events", "events.k8s.io"),
+    rule("list watch", "services replicationcontrollers"),
+    rule("list watch", "replicasets statefulsets", "apps"),
     rule("list watch", "deviceclasses", "resource.k8s.io"),
 )
 
