@@ -59,11 +59,11 @@ class Runtime:
         on_cycle: Callable[[CycleResult, float], None] | None = None,
     ) -> None:
         profiles = {one.scheduler_name: one for one in configuration.profiles}
-        core = Scheduler(profiles, seed=seed, backoff=configuration.backoff)
+        core = Scheduler(profiles, seed=seed, backoff=configuration.backoff, batching=configuration.batching)
         self.state: State = core.state
         brain: Brain = core
         if write_story is not None:
-            header = Header(seed=seed, configuration=configuration.as_kube_document())
+            header = Header(seed=seed, configuration=configuration.as_kube_document(), batching=configuration.batching)
             brain = RecordingScheduler(core, header, write_story)
         self._transport = transport
         self._on_cycle = on_cycle
@@ -101,9 +101,16 @@ class Runtime:
             node=result.node_name,
             feasible=result.feasible,
             plugins=result.plugins,
+            batch=result.batch,
             reason=result.message,
             microseconds=round(seconds * 1e6),
         )
+        if result.mismatch is not None:
+            log.error(
+                "a reused decision was not that of a full evaluation; batching of this profile stays off until a restart",
+                profile=result.profile,
+                **result.mismatch._asdict(),
+            )
         if self._on_cycle is not None:
             self._on_cycle(result, seconds)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from scheduler.batch.options import BatchOptions
 from scheduler.batch.outcomes import BatchCounters, Flush
 from scheduler.batch.signature import Key
 
@@ -50,19 +51,11 @@ class FlushRecord(NamedTuple):
     hits: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """``max_age_seconds`` of an entry, 0 for no limit; ``max_signatures`` kept at once."""
-
-    max_signatures: int = 16
-    max_age_seconds: float = 0.5
-
-
 class Entries(Generic[ReusableT]):
     """Owned by the core. Time is an argument; what is dropped is counted with its reason."""
 
-    def __init__(self, limits: Limits, counters: BatchCounters) -> None:
-        self.limits = limits
+    def __init__(self, options: BatchOptions, counters: BatchCounters) -> None:
+        self._options = options
         self._counters = counters
         self._entries: OrderedDict[Key, Entry[ReusableT]] = OrderedDict()
         self._seen: OrderedDict[Key, float] = OrderedDict()
@@ -81,7 +74,7 @@ class Entries(Generic[ReusableT]):
             return None
         # The wall clock can be set back: an entry from the future has no known age.
         age = now - entry.created
-        if self.limits.max_age_seconds and not 0 <= age <= self.limits.max_age_seconds:
+        if self._options.max_age_seconds and not 0 <= age <= self._options.max_age_seconds:
             self.drop(key, Flush.EXPIRED, now)
             return None
         self._entries.move_to_end(key)
@@ -95,13 +88,13 @@ class Entries(Generic[ReusableT]):
             self._seen.popitem(last=False)
         if before is None:
             return False
-        return not self.limits.max_age_seconds or 0 <= now - before <= self.limits.max_age_seconds
+        return not self._options.max_age_seconds or 0 <= now - before <= self._options.max_age_seconds
 
     def store(self, key: Key, evaluation: ReusableT, now: float) -> Entry[ReusableT]:
         """Keep an evaluation that was made now; the least recently used entry leaves when there are too many."""
         entry = self._entries[key] = Entry(key, evaluation, now)
         self._entries.move_to_end(key)
-        if len(self._entries) > self.limits.max_signatures:
+        if len(self._entries) > self._options.max_signatures:
             self.drop(next(iter(self._entries)), Flush.EVICTED, now)
         return entry
 
@@ -122,4 +115,3 @@ class Entries(Generic[ReusableT]):
         """A node that was not there before may be one of those that PreFilter named."""
         for key in [key for key, entry in self._entries.items() if entry.evaluation.is_restricted]:
             self.drop(key, Flush.NODE_EVENT, now)
-

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scheduler.api.field_errors import not_supported, required
+from scheduler.batch.options import BatchOptions
 from scheduler.config import kube_document, kube_rules, reprise_document
 from scheduler.config.configz import as_kube_document
 from scheduler.config.decoding import decode
@@ -47,6 +48,17 @@ class Configuration:
         return Backoff(
             initial_seconds=float(self.kube.pod_initial_backoff_seconds),
             max_seconds=float(self.kube.pod_max_backoff_seconds),
+        )
+
+    @property
+    def batching(self) -> BatchOptions:
+        """How decisions are reused."""
+        batching = self.reprise.batching
+        return BatchOptions(
+            enabled=batching.enabled,
+            max_signatures=batching.max_signatures,
+            max_age_seconds=batching.max_batch_age_seconds,
+            verify_fraction=batching.verify_fraction,
         )
 
     def as_kube_document(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class _Section(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 class Batching(_Section, frozen=True):
     """Reuse of one pod's verdicts and scores for the next pod of the same signature."""
 
-    enabled: bool = False
+    enabled: bool = True
     max_signatures: Int32 = 16
     max_batch_age_seconds: Seconds = msgspec.field(name="maxBatchAge", default=0.5)
     verify_fraction: float = 0.01
@@ -50,8 +50,6 @@ class RepriseConfiguration(_Section, frozen=True):
 def validate(document: RepriseConfiguration, report: Report) -> None:
     """Report what breaks a rule, and what is accepted without an effect."""
     batching = document.batching
-    if batching.enabled:
-        report.error(invalid("batching.enabled", True, "batching is not implemented yet; set it to false or remove it"))
     if batching.max_signatures < 1:
         report.error(invalid("batching.maxSignatures", batching.max_signatures, "must be greater than 0"))
     if batching.max_batch_age_seconds < 0:
@@ -59,8 +57,6 @@ def validate(document: RepriseConfiguration, report: Report) -> None:
         report.error(invalid("batching.maxBatchAge", shown, "must be zero or positive"))
     if not 0 <= batching.verify_fraction <= 1:
         report.error(invalid("batching.verifyFraction", batching.verify_fraction, "not in valid range [0, 1]"))
-    if batching != Batching() and not batching.enabled:
-        report.warn("batching", "batching is not implemented yet; these settings have no effect")
     serving = document.serving
     if not _is_loopback(serving.bind_address):
         report.error(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from scheduler.core.batching import Decision, Mismatch
 from scheduler.core.failure import (
     REASON_ERROR,
     REASON_UNSCHEDULABLE,
@@ -14,7 +15,6 @@ from scheduler.core.failure import (
 from scheduler.core.instruction import BindPod, Instruction
 from scheduler.core.measurements import ASSUMED, ERROR, SKIPPED, UNSCHEDULABLE
 from scheduler.core.state import MISSING_RULE, Binding, State
-from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure
 from scheduler.profile.profile import Profile
 from scheduler.profile.refusal import refusal
@@ -27,6 +27,7 @@ NO_NODES = "no nodes available to schedule pods"
 class CycleResult:
     """What became of one pod in one cycle; also the content of its log line.
 
+    ``batch``: whether and how the batch cache was used, in the words of its metrics; ``mismatch``: a check of it failed.
     ``outcome``: ASSUMED (a bind is on its way), UNSCHEDULABLE, ERROR or SKIPPED.
     """
 
@@ -40,6 +41,8 @@ class CycleResult:
     feasible: int = 0
     message: str = ""
     plugins: tuple[str, ...] = ()
+    batch: str = ""
+    mismatch: Mismatch | None = None
 
 
 def schedule_one(state: State, now: float) -> CycleResult | None:
@@ -72,24 +75,25 @@ def schedule_one(state: State, now: float) -> CycleResult | None:
 
 def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> CycleResult:
     pod, table = queued.pod, state.cache.table
-    evaluation = Evaluation(profile, pod, table)
-    evaluation.refresh()
-    row = evaluation.select()
+    decision = state.batching.decide(queued, profile, now)
+    evaluation, row, instead = decision.evaluation, decision.row, decision.instead
     if row is None:
         return _fail(
             state,
             queued,
             now,
             reason=REASON_UNSCHEDULABLE,
-            message=evaluation.failure_message(),
-            plugins=evaluation.rejectors(),
+            message=evaluation.failure_message(instead),
+            plugins=evaluation.rejectors(instead),
+            decision=decision,
         )
     node_name = table.name_of(row)
     state.cache.assume(pod, node_name)
+    state.queue.nominator.remove(pod.uid)
     state.queue.done(pod.uid)
     state.bindings[pod.uid] = Binding(queued, node_name, now, pod)
     bind = BindPod(pod=reference_to(pod.pod), node_name=node_name)
-    return _result(queued, ASSUMED, [bind], node_name=node_name, feasible=evaluation.feasible_count)
+    return _result(queued, ASSUMED, [bind], node_name=node_name, decision=decision)
 
 
 def _fail(
@@ -100,6 +104,7 @@ def _fail(
     reason: str,
     message: str,
     plugins: tuple[str, ...] = (),
+    decision: Decision | None = None,
 ) -> CycleResult:
     """Requeue first: the status patch comes back as an update, which must find the pod parked."""
     outcome = UNSCHEDULABLE if reason == REASON_UNSCHEDULABLE else ERROR
@@ -114,7 +119,7 @@ def _fail(
             now=now,
         )
     )
-    return _result(queued, outcome, instructions, message=message, plugins=plugins)
+    return _result(queued, outcome, instructions, message=message, plugins=plugins, decision=decision)
 
 
 def _result(
@@ -123,9 +128,9 @@ def _result(
     instructions: list[Instruction],
     *,
     node_name: str = "",
-    feasible: int = 0,
     message: str = "",
     plugins: tuple[str, ...] = (),
+    decision: Decision | None = None,
 ) -> CycleResult:
     return CycleResult(
         pod=queued.pod.key,
@@ -135,7 +140,9 @@ def _result(
         outcome=outcome,
         instructions=instructions,
         node_name=node_name,
-        feasible=feasible,
+        feasible=0 if decision is None else decision.evaluation.feasible_count,
+        batch="" if decision is None else decision.batch.value,
+        mismatch=None if decision is None else decision.mismatch,
         message=message,
         plugins=plugins,
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scheduler.batch.options import BatchOptions
 from scheduler.cache.cache import Cache
 from scheduler.core import cycle, handlers
+from scheduler.core.chance import Chance
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import Instruction
 from scheduler.core.state import BadObject, State
@@ -21,10 +23,18 @@ class Scheduler:
         profiles: by schedulerName, in the order of the configuration.
         seed: decides ties between equally good nodes; the same seed gives the same decisions.
         backoff: how long failed pods wait.
+        batching: reuse of decisions; which reused ones are checked follows from the seed too.
     """
 
-    def __init__(self, profiles: Mapping[str, Profile], *, seed: int, backoff: Backoff) -> None:
-        self.state = State(profiles, Cache(seed=seed), backoff)
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        *,
+        seed: int,
+        backoff: Backoff,
+        batching: BatchOptions = BatchOptions(),  # noqa: B008 - frozen
+    ) -> None:
+        self.state = State(profiles, Cache(seed=seed), backoff, batching, Chance(seed).draw)
 
     def handle(self, stimulus: Stimulus) -> list[Instruction]:
         """Apply one stimulus."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from scheduler.api.objects import ObjectMeta, key_of
+from scheduler.batch.options import BatchOptions
 from scheduler.cache.cache import Cache
+from scheduler.core.batching import Batching, Signer
 from scheduler.core.measurements import Measurements
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
@@ -53,7 +55,14 @@ class BadObject:
 class State:
     """Everything that handlers and the cycle work on."""
 
-    def __init__(self, profiles: Mapping[str, Profile], cache: Cache, backoff: Backoff) -> None:
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        cache: Cache,
+        backoff: Backoff,
+        batching: BatchOptions,
+        chance: Callable[[], float],
+    ) -> None:
         self.profiles = profiles
         self.cache = cache
         self.bindings: dict[str, Binding] = {}
@@ -67,8 +76,13 @@ class State:
             pre_enqueue=self._pre_enqueue,
             events_of=self._events_of,
             backoff=backoff,
+            sign=Signer(profiles, self._plugin_failed).sign,
         )
+        self.batching = Batching(profiles, cache, self.queue, batching, chance)
         self._events: dict[tuple[str, str], tuple[ClusterEvent, ...]] = {}
+
+    def _plugin_failed(self, plugin: str) -> None:
+        self.measurements.plugin_failures[plugin] += 1
 
     def profile_of(self, pod: PodInfo) -> Profile | None:
         return self.profiles.get(pod.pod.spec.scheduler_name)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from scheduler.batch.options import BatchOptions
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import Instruction
 from scheduler.core.scheduler import Scheduler
@@ -29,6 +30,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
     seed: int
     configuration: dict[str, Any] | None = None
+    batching: BatchOptions = BatchOptions()
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -20,6 +20,9 @@ from scheduler.profile.filtering import FilterColumn, Filtering, Verdicts
 from scheduler.profile.profile import Profile
 from scheduler.profile.scoring import ScoreColumn, Scoring, keyed_by
 
+_FEWEST = 2
+"""An evaluation of fewer nodes is as cheap made anew, and there can be one for each node."""
+
 NOTHING_INSTEAD: Verdicts = MappingProxyType({})
 
 
@@ -179,6 +182,35 @@ class Evaluation:
         self.refresh_scores()
         assert self._scoring is not None
         return int(np.argmax(keyed_by(self._table, self._scoring.totals_over(feasible), feasible)))
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether PreFilter left only nodes that it named."""
+        return self.prefilter.code is Code.SUCCESS and self._filtering.node_names is not None
+
+    def is_worth_keeping(self) -> bool:
+        """Whether the next pod of the shape gains from it: one that PreFilter sends to a single node does not."""
+        return not self.is_restricted or self._table.node_count < _FEWEST or self._named_count() >= _FEWEST
+
+    def _named_count(self) -> int:
+        names = self._filtering.node_names or frozenset()
+        return sum(self._table.row_of(name) is not None for name in names)
+
+    def difference(self, other: Evaluation, row: int | None, other_row: int | None) -> str:
+        """What an evaluation of the same pod and table, with its choice, has other than this one; "" if nothing."""
+        if (self.prefilter.code, self.prefilter.reasons) != (other.prefilter.code, other.prefilter.reasons):
+            return "PreFilter"
+        if self.prefilter.code is not Code.SUCCESS:
+            return ""
+        mine, others = self._filtering.feasible, other._filtering.feasible
+        if not np.array_equal(mine, others):
+            return "feasible nodes"
+        if row != other_row:
+            return "chosen node"
+        if self._scoring is None or other._scoring is None or self.feasible_count == 1:
+            return ""
+        same = np.array_equal(self._scoring.totals[mine], other._scoring.totals[mine])
+        return "" if same else "totals"
 
     def feasible_rows(self) -> list[int]:
         return [int(row) for row in np.flatnonzero(self._filtering.feasible)] if self.feasible_count else []

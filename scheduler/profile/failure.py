@@ -13,6 +13,7 @@ class Stage(enum.Enum):
     PRE_SCORE = "PreScore"
     SCORE = "Score"
     NORMALIZE = "NormalizeScore"
+    SIGN = "Sign"
 
 
 class PluginFailure(Exception):

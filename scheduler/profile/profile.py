@@ -20,6 +20,7 @@ from scheduler.framework.plugin import (
 )
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
+from scheduler.profile.failure import PluginFailure, Stage
 
 _ANYTHING = (
     ClusterEvent(EventResource.POD, ActionType.ALL),
@@ -62,16 +63,26 @@ class Profile:
 
         Fragments come from every plugin that takes part in filtering or scoring, each under its own name, so that none
         can overwrite another.
+
+        Raises:
+            PluginFailure: a plugin failed.
         """
         fragments: list[tuple[str, Any]] = [("schedulerName", self.scheduler_name)]
         for plugin in self.deciding_plugins():
             if not isinstance(plugin, SignPlugin):
                 return Unsignable(f"plugin {plugin.name} does not sign pods")
-            fragment = plugin.sign(pod)
+            try:
+                fragment = plugin.sign(pod)
+            except Exception as error:
+                raise PluginFailure(f'running Sign plugin "{plugin.name}": {error}', plugin.name, Stage.SIGN) from error
             if isinstance(fragment, Unsignable):
                 return fragment
             fragments.append((plugin.name, fragment))
         return tuple(fragments)
+
+    def unsigned_plugin(self) -> str:
+        """The name of a plugin that does not sign pods, so that no decision of this profile can be reused; "" if all do."""
+        return next((one.name for one in self.deciding_plugins() if not isinstance(one, SignPlugin)), "")
 
     def deciding_plugins(self) -> tuple[Plugin, ...]:
         """Plugins that take part in PreFilter, Filter, PreScore or Score, each once, in order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from scheduler.batch.signature import Signature
 from scheduler.framework.pod_info import PodInfo
 
 
@@ -29,6 +30,7 @@ class QueuedPod:
         consecutive_errors: attempts that ended in an error since the last rejection.
         unschedulable_plugins: who rejected it last; a change has to convince one of them. Empty after an error.
         gating_plugin: who keeps it out of the active queue, or "".
+        signature: the pod's part of the key of the batch cache; None when its decision is not to be reused.
         was_flushed: its last wake-up was the five-minute flush.
     """
 
@@ -40,6 +42,7 @@ class QueuedPod:
     consecutive_errors: int = 0
     unschedulable_plugins: tuple[str, ...] = ()
     gating_plugin: str = ""
+    signature: Signature | None = None
     was_flushed: bool = False
     flushed_at: float = 0.0
     room: Room = Room.ACTIVE

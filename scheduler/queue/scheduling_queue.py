@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from scheduler.batch.signature import Signature
 from scheduler.framework.cluster_event import UNSCHEDULABLE_TIMEOUT, ClusterEvent
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code, Status
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.in_flight import InFlight
+from scheduler.queue.nominator import Nominator
 from scheduler.queue.parked import ParkedPods
 from scheduler.queue.pod_heap import PodHeap
 from scheduler.queue.queued_pod import QueuedPod, Room
@@ -33,6 +35,7 @@ class SchedulingQueue:
         sort_key: the order of the active queue (QueueSort).
         pre_enqueue: whether a pod may enter the active queue (PreEnqueue).
         events_of: the events that a plugin registered for, given a pod and the plugin's name.
+        sign: the pod's part of the key of the batch cache; asked when a pod comes and when it changes.
     """
 
     def __init__(
@@ -42,14 +45,18 @@ class SchedulingQueue:
         pre_enqueue: Callable[[PodInfo], Status],
         events_of: Callable[[PodInfo, str], tuple[ClusterEvent, ...]],
         backoff: Backoff,
+        sign: Callable[[PodInfo], Signature | None] = lambda _pod: None,
         max_unschedulable_seconds: float = MAX_UNSCHEDULABLE_SECONDS,
     ) -> None:
         self._sort_key = sort_key
         self._pre_enqueue = pre_enqueue
         self._events_of = events_of
         self._backoff = backoff
+        self._sign = sign
+        self.nominator = Nominator()
         self._max_unschedulable_seconds = max_unschedulable_seconds
         self._pods: dict[str, QueuedPod] = {}
+        self._signed: Counter[Signature] = Counter()
         self._active = PodHeap()
         self._backing_off = PodHeap()
         self._backing_off_after_error = PodHeap()
@@ -93,13 +100,15 @@ class SchedulingQueue:
 
     def add(self, pod: PodInfo, now: float) -> None:
         """A pod that was not known before."""
-        queued = QueuedPod(pod, now)
+        queued = QueuedPod(pod, now, signature=self._sign(pod))
+        self.nominator.update(pod)
         if self._is_admitted(queued, POD_ADDED):
             self._enter_active(queued, POD_ADDED, now)
 
     def update(self, pod: PodInfo, events: Iterable[ClusterEvent], now: float) -> None:
         """A pod changed; ``events`` are its own changes. A parked pod is tried again when one of them may help."""
         queued = self._pods.get(pod.uid)
+        self.nominator.update(pod)
         if pod.uid in self._in_flight:
             for event in events:
                 self._in_flight.record(event, pod.uid)
@@ -107,7 +116,7 @@ class SchedulingQueue:
         if queued is None:
             self.add(pod, now)
             return
-        queued.pod = pod
+        self._change(queued, pod)
         if queued.room is Room.ACTIVE:
             self._push(self._active, self._sort_key(pod, queued.timestamp), queued)
         elif queued.room is Room.BACKOFF:
@@ -119,7 +128,9 @@ class SchedulingQueue:
 
     def delete(self, uid: str) -> None:
         """The pod is gone or was bound by someone. A pod in flight stays in flight until ``done``."""
-        if self._pods.pop(uid, None) is not None:
+        self.nominator.remove(uid)
+        queued = self._leave(uid)
+        if queued is not None:
             self._take_out(uid)
 
     def pop(self, now: float) -> QueuedPod | None:
@@ -132,7 +143,7 @@ class SchedulingQueue:
             self.incoming[Room.ACTIVE, POPPED_FROM_BACKOFF] += 1
             if queued.initial_attempt_timestamp is None:
                 queued.initial_attempt_timestamp = now
-        del self._pods[queued.pod.uid]
+        self._leave(queued.pod.uid)
         queued.attempts += 1
         queued.room = Room.IN_FLIGHT
         self._in_flight.start(queued.pod.uid)
@@ -154,7 +165,8 @@ class SchedulingQueue:
         missed = tuple(self._in_flight.events_since_start(pod.uid))
         was_in_flight = pod.uid in self._in_flight
         self._in_flight.done(pod.uid)
-        queued.pod = pod
+        self.nominator.update(pod)
+        self._change(queued, pod)
         queued.timestamp = now
         queued.was_flushed = False
         queued.flushed_at = 0.0
@@ -168,6 +180,33 @@ class SchedulingQueue:
             self._requeue(queued, ATTEMPT_FAILED, now)
         else:
             self._park(queued, ATTEMPT_FAILED)
+
+    def is_waiting(self, signature: Signature) -> bool:
+        """Whether a pod with this signature waits."""
+        return signature in self._signed
+
+    def _change(self, queued: QueuedPod, pod: PodInfo) -> None:
+        """The pod's present object takes the place of the one that was queued."""
+        if queued.pod is pod:
+            return
+        waits = self._leave(pod.uid) is not None
+        queued.pod = pod
+        queued.signature = self._sign(pod)
+        if waits:
+            self._join(queued)
+
+    def _join(self, queued: QueuedPod) -> None:
+        if queued.pod.uid not in self._pods and queued.signature is not None:
+            self._signed[queued.signature] += 1
+        self._pods[queued.pod.uid] = queued
+
+    def _leave(self, uid: str) -> QueuedPod | None:
+        queued = self._pods.pop(uid, None)
+        if queued is not None and queued.signature is not None:
+            self._signed[queued.signature] -= 1
+            if not self._signed[queued.signature]:
+                del self._signed[queued.signature]
+        return queued
 
     def move_all(self, event: ClusterEvent, now: float, *, except_uid: str = "") -> int:
         """Wake every parked pod that the event may help; how many moved."""
@@ -244,7 +283,7 @@ class SchedulingQueue:
     def _park(self, queued: QueuedPod, label: str) -> None:
         self._take_out(queued.pod.uid)
         queued.room = Room.GATED if queued.gating_plugin else Room.UNSCHEDULABLE
-        self._pods[queued.pod.uid] = queued
+        self._join(queued)
         self._parked.add(queued)
         self.incoming[Room.UNSCHEDULABLE, label] += 1
 
@@ -252,13 +291,13 @@ class SchedulingQueue:
         queued.room = Room.ACTIVE
         if queued.initial_attempt_timestamp is None:
             queued.initial_attempt_timestamp = now
-        self._pods[queued.pod.uid] = queued
+        self._join(queued)
         self._push(self._active, self._sort_key(queued.pod, queued.timestamp), queued)
         self.incoming[Room.ACTIVE, label] += 1
 
     def _place_backoff(self, queued: QueuedPod) -> None:
         queued.room = Room.BACKOFF
-        self._pods[queued.pod.uid] = queued
+        self._join(queued)
         expiration = self._backoff.expiration(queued) or 0.0
         if queued.unschedulable_plugins:
             self._push(self._backing_off, (expiration, self._sort_key(queued.pod, queued.timestamp)), queued)

@@ -23,7 +23,7 @@ def errors_of(**fields: Any) -> list[str]:
 
 def test_the_defaults_are_safe() -> None:
     expected = RepriseConfiguration(
-        batching=Batching(enabled=False, max_signatures=16, max_batch_age_seconds=0.5, verify_fraction=0.01),
+        batching=Batching(enabled=True, max_signatures=16, max_batch_age_seconds=0.5, verify_fraction=0.01),
         serving=Serving(bind_address="127.0.0.1", port=10259),
         logging=Logging(format="json", level="info"),
     )
@@ -46,13 +46,6 @@ def test_every_field_is_read() -> None:
     )
 
 
-def test_batching_settings_have_no_effect_yet_and_say_so() -> None:
-    warning = "batching: batching is not implemented yet; these settings have no effect"
-
-    assert warning in configuration(batching={"maxSignatures": 4}).warnings
-    assert warning not in configuration(batching={"enabled": False}).warnings
-
-
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.5.6.7", "::1", "localhost"])
 def test_loopback_is_served(address: str) -> None:
     assert configuration(serving={"bindAddress": address}).reprise.serving.bind_address == address
@@ -71,10 +64,6 @@ def test_anything_but_loopback_is_refused(address: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "errors"),
     [
-        (
-            {"batching": {"enabled": True}},
-            ["batching.enabled: Invalid value: true: batching is not implemented yet; set it to false or remove it"],
-        ),
         ({"batching": {"maxSignatures": 0}}, ["batching.maxSignatures: Invalid value: 0: must be greater than 0"]),
         (
             {"batching": {"maxBatchAge": "-1s"}},

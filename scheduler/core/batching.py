@@ -1,0 +1,224 @@
+"""How a pod's node is found: from an entry of the batch cache where there is one, from all nodes where there is none.
+
+Both ways end in the same Evaluation and the same selection. What an entry gives is checked now and then against an
+evaluation from scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from scheduler.batch.entries import Entries, Entry
+from scheduler.batch.options import BatchOptions
+from scheduler.batch.outcomes import Attempt, BatchCounters, Bypass, Flush
+from scheduler.batch.signature import Key, Signature, Signatures
+from scheduler.cache.cache import Cache
+from scheduler.framework.plugin import Unsignable
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Code
+from scheduler.profile.evaluation import NOTHING_INSTEAD, Evaluation
+from scheduler.profile.failure import PluginFailure, Stage
+from scheduler.profile.filtering import Verdicts
+from scheduler.profile.nominated import refusals
+from scheduler.profile.profile import Profile
+from scheduler.queue.queued_pod import QueuedPod
+from scheduler.queue.scheduling_queue import SchedulingQueue
+
+_FLUSH_OF_STAGE = {
+    Stage.PRE_FILTER: Flush.FILTER_ERROR,
+    Stage.FILTER: Flush.FILTER_ERROR,
+    Stage.PRE_SCORE: Flush.PRESCORE_ERROR,
+    Stage.SCORE: Flush.RESCORE_ERROR,
+    Stage.NORMALIZE: Flush.NORMALIZE_ERROR,
+}
+
+
+class Mismatch(NamedTuple):
+    """A reused decision that was not the one of a full evaluation. The pod got ``expected``."""
+
+    pod: str
+    reused: str
+    expected: str
+    age_seconds: float
+    hits: int
+
+
+class Decision(NamedTuple):
+    """What was found for one pod.
+
+    Attributes:
+        row: of the node, or None when none fits.
+        evaluation: what the answer was read from.
+        instead: refusals because of nominated pods, by row.
+        batch: an Attempt, or a Bypass when the cache was not used at all.
+    """
+
+    row: int | None
+    evaluation: Evaluation
+    instead: Verdicts
+    batch: Attempt | Bypass
+    mismatch: Mismatch | None = None
+
+
+class Batching:
+    """The batch cache of one scheduler, and why a profile does not use it.
+
+    Args:
+        chance: uniform in [0, 1): which decisions are checked.
+    """
+
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        cache: Cache,
+        queue: SchedulingQueue,
+        options: BatchOptions,
+        chance: Callable[[], float],
+    ) -> None:
+        self.counters = BatchCounters()
+        self.entries: Entries[Evaluation] = Entries(options, self.counters)
+        self.off: dict[str, str] = {name: self._why_off(profile, options) for name, profile in profiles.items()}
+        """By schedulerName why batching is off; "" where it is on."""
+        self._cache = cache
+        self._queue = queue
+        self._verify_fraction = options.verify_fraction
+        self._chance = chance
+
+    @staticmethod
+    def _why_off(profile: Profile, options: BatchOptions) -> str:
+        if not options.enabled:
+            return "batching.enabled is false"
+        unsigned = profile.unsigned_plugin()
+        return f"plugin {unsigned} does not sign pods" if unsigned else ""
+
+    def decide(self, queued: QueuedPod, profile: Profile, now: float) -> Decision:
+        """Find the pod's node.
+
+        Raises:
+            PluginFailure: a plugin failed while all nodes were evaluated.
+        """
+        key_or_bypass = self._key(queued, profile)
+        if isinstance(key_or_bypass, Bypass):
+            decision = self._evaluate_all(queued.pod, profile)._replace(batch=key_or_bypass)
+            self.counters.bypasses[profile.scheduler_name, key_or_bypass] += 1
+            return decision
+        decision = self._batched(queued.pod, profile, key_or_bypass, queued.signature, now)
+        assert isinstance(decision.batch, Attempt)
+        self.counters.attempts[profile.scheduler_name, decision.batch] += 1
+        return decision
+
+    def _key(self, queued: QueuedPod, profile: Profile) -> Key | Bypass:
+        if self.off[profile.scheduler_name]:
+            return Bypass.DISABLED
+        if queued.pod.pod.status.nominated_node_name:
+            return Bypass.POD_NOMINATED
+        signature = queued.signature
+        if signature is None:
+            return Bypass.POD_NOT_BATCHABLE
+        deduced = self._cache.deduced_selector(queued.pod)
+        # Default spread constraints would count the pods that it selects, and there is no plugin for them yet.
+        return Key(signature, deduced.id) if deduced.is_empty else Bypass.POD_NOT_BATCHABLE
+
+    def _batched(self, pod: PodInfo, profile: Profile, key: Key, signature: Signature | None, now: float) -> Decision:
+        entry = self.entries.get(key, now)
+        was_seen = self.entries.was_seen(key, now)
+        if entry is not None:
+            decision = self._from_entry(pod, profile, entry, now)
+            if decision is not None:
+                return self._verified(pod, profile, entry, decision, now)
+        decision = self._evaluate_all(pod, profile)
+        is_expected_again = was_seen or (signature is not None and self._queue.is_waiting(signature))
+        if is_expected_again and decision.evaluation.is_worth_keeping():
+            self.entries.store(key, decision.evaluation, now)
+        return decision
+
+    def _from_entry(self, pod: PodInfo, profile: Profile, entry: Entry[Evaluation], now: float) -> Decision | None:
+        """The entry's answer, brought up to date; None when that failed, and then the entry is gone."""
+        evaluation = entry.evaluation
+        try:
+            evaluation.refresh()
+            instead = self._refusals(pod, profile)
+            row = evaluation.select(instead)
+            if row is None:
+                attempt = Attempt.FIT_ERROR
+            elif instead and row != evaluation.select():
+                attempt = Attempt.HINT_NOT_USED
+            else:
+                attempt = Attempt.HINT_USED
+        except PluginFailure as failure:
+            self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)
+            return None
+        entry.hits += 1
+        return Decision(row, evaluation, instead, attempt)
+
+    def _evaluate_all(self, pod: PodInfo, profile: Profile) -> Decision:
+        evaluation = Evaluation(profile, pod, self._cache.table)
+        evaluation.refresh()
+        instead = self._refusals(pod, profile)
+        row = self._nominated_row(pod, evaluation, instead)
+        if row is None:
+            row = evaluation.select(instead)
+        return Decision(row, evaluation, instead, Attempt.NO_HINT)
+
+    def _refusals(self, pod: PodInfo, profile: Profile) -> Verdicts:
+        if not len(self._queue.nominator):
+            return NOTHING_INSTEAD
+        ahead = self._queue.nominator.ahead_of(pod)
+        return refusals(profile, pod, self._cache, ahead) if ahead else NOTHING_INSTEAD
+
+    def _nominated_row(self, pod: PodInfo, evaluation: Evaluation, instead: Verdicts) -> int | None:
+        """The node that the pod itself is nominated to, if it fits there: it is taken without scoring."""
+        name = pod.pod.status.nominated_node_name
+        row = self._cache.table.row_of(name) if name else None
+        if row is None or row in instead or evaluation.status(row).code is not Code.SUCCESS:
+            return None
+        return row
+
+    def _verified(
+        self, pod: PodInfo, profile: Profile, entry: Entry[Evaluation], decision: Decision, now: float
+    ) -> Decision:
+        """The decision, or that of a full evaluation when a check finds another one: then batching of the profile ends."""
+        if self._chance() >= self._verify_fraction:
+            return decision
+        self.counters.verified[profile.scheduler_name] += 1
+        fresh = self._evaluate_all(pod, profile)
+        difference = decision.evaluation.difference(fresh.evaluation, decision.row, fresh.row)
+        if not difference:
+            return decision
+        name = profile.scheduler_name
+        self.counters.mismatched[name] += 1
+        self.off[name] = f"verification found another decision: {difference}"
+        self.entries.drop_profile(name, Flush.VERIFICATION_FAILED, now)
+        mismatch = Mismatch(
+            pod=pod.key,
+            reused=self._name(decision.row),
+            expected=self._name(fresh.row),
+            age_seconds=now - entry.created,
+            hits=entry.hits,
+        )
+        return fresh._replace(batch=decision.batch, mismatch=mismatch)
+
+    def _name(self, row: int | None) -> str:
+        return "" if row is None else self._cache.table.name_of(row)
+
+
+class Signer:
+    """Signs pods when they enter the queue. A plugin that raises leaves the pod unsigned, and is named once."""
+
+    def __init__(self, profiles: Mapping[str, Profile], on_failure: Callable[[str], object]) -> None:
+        self._profiles = profiles
+        self._signatures = Signatures()
+        self._on_failure = on_failure
+
+    def sign(self, pod: PodInfo) -> Signature | None:
+        """The pod's part of its signature; None when its decision is not to be reused."""
+        profile = self._profiles.get(pod.pod.spec.scheduler_name)
+        if profile is None:
+            return None
+        try:
+            fragments = profile.sign(pod)
+        except PluginFailure as failure:
+            self._on_failure(failure.plugin)
+            return None
+        return None if isinstance(fragments, Unsignable) else self._signatures.get(profile.scheduler_name, fragments)

@@ -1,0 +1,42 @@
+"""Pods that wait and are nominated to a node: others of lower priority have to leave them room (kube-scheduler 1.37: nominator)."""
+
+from __future__ import annotations
+
+from scheduler.framework.pod_info import PodInfo
+
+
+class Nominator:
+    """Nominations as the pods' ``status.nominatedNodeName`` says, by node and by UID."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, dict[str, PodInfo]] = {}
+        self._node_of: dict[str, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._node_of)
+
+    def update(self, pod: PodInfo) -> None:
+        """The pod as it is now, with or without a nomination."""
+        self.remove(pod.uid)
+        node_name = pod.pod.status.nominated_node_name
+        if node_name:
+            self._nodes.setdefault(node_name, {})[pod.uid] = pod
+            self._node_of[pod.uid] = node_name
+
+    def remove(self, uid: str) -> None:
+        """The pod is gone, or it takes the room for good."""
+        node_name = self._node_of.pop(uid, None)
+        if node_name is not None:
+            pods = self._nodes[node_name]
+            del pods[uid]
+            if not pods:
+                del self._nodes[node_name]
+
+    def ahead_of(self, pod: PodInfo) -> dict[str, list[PodInfo]]:
+        """By node, the nominated pods that this pod has to leave room: others of its priority or a higher one."""
+        found: dict[str, list[PodInfo]] = {}
+        for node_name, nominated in self._nodes.items():
+            ahead = [one for one in nominated.values() if one.uid != pod.uid and one.priority >= pod.priority]
+            if ahead:
+                found[node_name] = ahead
+        return found
