@@ -20,7 +20,7 @@ import uvloop
 from rich.console import Console
 from rich.live import Live
 
-from scheduler.app.demo_tally import Tally
+from scheduler.app.demo_tally import Decisions, Tally
 from scheduler.app.demo_view import live_view, summary_view
 from scheduler.app.demo_workload import NAMESPACE, build_pods
 from scheduler.app.runtime import Runtime
@@ -42,16 +42,17 @@ def run(options: argparse.Namespace) -> int:
     """Exit code 1 when a pod was bound twice, a node is overcommitted, or pods were left in the middle."""
     logs.configure(form="console", level="warning")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        summary = runner.run(_demo(options))
+        decisions = Decisions()
+        summary = runner.run(_demo(options, decisions))
     if options.output == "json":
         print(msgspec.json.encode(summary).decode())
     else:
-        Console().print(summary_view(summary))
+        Console().print(summary_view(options.nodes, summary, decisions))
     settled = summary["bound"] + summary["unschedulable"] == summary["pods"]
     return 0 if settled and not summary["bound_twice"] and not summary["overcommitted_nodes"] else EXIT_FAILURE
 
 
-async def _demo(options: argparse.Namespace) -> dict[str, Any]:
+async def _demo(options: argparse.Namespace, decisions: Decisions) -> dict[str, Any]:
     # Progress goes to standard error, so that standard output holds nothing but the summary.
     console = Console(file=sys.stderr)
     server = ApiServer(chance=random.Random(options.seed))
@@ -65,7 +66,7 @@ async def _demo(options: argparse.Namespace) -> dict[str, Any]:
         server.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         tally = Tally(server)
         tally.start(time.perf_counter)
-        async with _scheduler(server, options.seed) as runtime:
+        async with _scheduler(server, options.seed, decisions) as runtime:
             return await _burst(options, console, server, tally, runtime)
     finally:
         nodes.stop()
@@ -73,12 +74,12 @@ async def _demo(options: argparse.Namespace) -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def _scheduler(server: ApiServer, seed: int) -> AsyncIterator[Runtime]:
+async def _scheduler(server: ApiServer, seed: int, decisions: Decisions) -> AsyncIterator[Runtime]:
     """A scheduler as `reprise run` starts it, connected over HTTP."""
     with tempfile.TemporaryDirectory(prefix="reprise-demo-") as folder:
         kubeconfig = server.kubeconfig(Path(folder) / "kubeconfig")
         async with ApiClient(load_credentials(kubeconfig), version=version("reprise-scheduler")) as client:
-            runtime = Runtime(load(None), client, hostname=socket.gethostname(), seed=seed)
+            runtime = Runtime(load(None), client, hostname=socket.gethostname(), seed=seed, on_cycle=decisions.took)
             stop = asyncio.Event()
             running = asyncio.create_task(runtime.run(stop))
             synced = asyncio.create_task(runtime.synced.wait())
@@ -126,7 +127,6 @@ def _is_settled(runtime: Runtime, pods: int) -> bool:
 def _summary(options: argparse.Namespace, runtime: Runtime, tally: Tally) -> dict[str, Any]:
     seconds = (tally.last_bind or 0.0) - (tally.first_bind or 0.0)
     return {
-        "nodes": options.nodes,
         "pods": options.pods,
         "bound": tally.bound,
         "unschedulable": runtime.state.queue.counts()[Room.UNSCHEDULABLE],
@@ -134,4 +134,5 @@ def _summary(options: argparse.Namespace, runtime: Runtime, tally: Tally) -> dic
         "overcommitted_nodes": tally.overcommitted_nodes(),
         "seconds": round(seconds, 3),
         "pods_per_second": round(tally.bound / seconds, 1) if seconds > 0 else float(tally.bound),
+        "batch": runtime.state.batching.counters.as_document(),
     }

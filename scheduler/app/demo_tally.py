@@ -9,10 +9,26 @@ import msgspec
 from scheduler.api.objects import Node, Pod
 from scheduler.api.quantity import amount
 from scheduler.api.resources import PODS as POD_COUNT
+from scheduler.core.cycle import CycleResult
 from scheduler.framework.pod_info import PodInfo
 from scheduler.sim.resources import NODES, PODS
 from scheduler.sim.server import ApiServer
 from scheduler.sim.store import Change
+
+
+class Decisions:
+    """How long each decision took."""
+
+    def __init__(self) -> None:
+        self._seconds: list[float] = []
+
+    def took(self, _: CycleResult, seconds: float) -> None:
+        self._seconds.append(seconds)
+
+    def quantile_us(self, share: float) -> float:
+        """Microseconds that this share of the decisions did not exceed; 0 without any."""
+        ordered = sorted(self._seconds)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1e6 if ordered else 0.0
 
 
 class Tally:

@@ -10,7 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from scheduler.app.demo_tally import Tally
+from scheduler.app.demo_tally import Decisions, Tally
 from scheduler.app.runtime import Runtime
 from scheduler.queue.queued_pod import Room
 
@@ -39,11 +39,18 @@ def _waiting(runtime: Runtime) -> RenderableType:
     return Text(f"waiting because of {named}", style="yellow")
 
 
-def summary_view(summary: dict[str, Any]) -> RenderableType:
+def summary_view(nodes: int, summary: dict[str, Any], decisions: Decisions) -> RenderableType:
     """The figures of the run, one a line."""
-    table = Table(title="reprise demo", box=box.SIMPLE, show_header=False)
+    table = Table(title=f"reprise demo on {nodes} nodes", box=box.SIMPLE, show_header=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
-    for name, value in summary.items():
+    batch = summary["batch"]
+    shown = {name: value for name, value in summary.items() if name != "batch"}
+    shown["microseconds a decision, p50"] = f"{decisions.quantile_us(0.5):.0f}"
+    shown["microseconds a decision, p99"] = f"{decisions.quantile_us(0.99):.0f}"
+    shown |= {f"batch {name}": value for name, value in batch.items() if not isinstance(value, dict)}
+    shown |= {f"batch flushed, {reason}": count for reason, count in batch["flushed"].items()}
+    shown |= {f"batch bypassed, {reason}": count for reason, count in batch["bypassed"].items()}
+    for name, value in shown.items():
         table.add_row(name.replace("_", " "), str(value))
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
+from typing import Any
 
 
 class Attempt(enum.StrEnum):
@@ -52,6 +53,16 @@ class BatchCounters:
         self.verified: Counter[str] = Counter()
         self.mismatched: Counter[str] = Counter()
 
+    def as_document(self) -> dict[str, Any]:
+        """All counts, over all profiles, by label."""
+        return {
+            **{attempt.value: _total(self.attempts, attempt) for attempt in Attempt},
+            "flushed": _by_label(self.flushes),
+            "bypassed": _by_label(self.bypasses),
+            "verified": self.verified.total(),
+            "mismatched": self.mismatched.total(),
+        }
+
     def hit_ratio(self) -> float:
         """Decisions from an entry among all decisions that may have come from one; 0 without any."""
         total = self.attempts.total()
@@ -59,3 +70,14 @@ class BatchCounters:
             count for (_, result), count in self.attempts.items() if result in (Attempt.HINT_USED, Attempt.FIT_ERROR)
         )
         return hits / total if total else 0.0
+
+
+def _total(counts: Counter[tuple[str, Attempt]], label: Attempt) -> int:
+    return sum(count for (_, found), count in counts.items() if found is label)
+
+
+def _by_label(counts: Counter[Any]) -> dict[str, int]:
+    totals: Counter[str] = Counter()
+    for (_, label), count in counts.items():
+        totals[str(label)] += count
+    return dict(sorted(totals.items()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from scheduler.core.batching import Decision, Mismatch
 from scheduler.core.failure import (
@@ -23,8 +23,7 @@ from scheduler.queue.queued_pod import QueuedPod
 NO_NODES = "no nodes available to schedule pods"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CycleResult:
+class CycleResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one pod in one cycle; also the content of its log line.
 
     ``batch``: whether and how the batch cache was used, in the words of its metrics; ``mismatch``: a check of it failed.

@@ -53,12 +53,17 @@ class FilterColumn:
             if rows is None:
                 self.resize(table.size)
                 self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
-            elif len(rows) <= FEW_ROWS:
-                for row in rows.tolist():
-                    mask: Any = self.plugin.filter(self._state, self._pod, table.row(self.plugin, row))
-                    self.cells[row] = mask
             else:
                 self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            self.failure = self._failed(error)
+            self.failure.__cause__ = error
+
+    def evaluate_row(self, table: NodeTable, row: int) -> None:
+        """Run the plugin on one row; a failure is kept as by ``evaluate``."""
+        try:
+            mask: Any = self.plugin.filter(self._state, self._pod, table.row(self.plugin, row))
+            self.cells[row] = mask
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             self.failure = self._failed(error)
             self.failure.__cause__ = error
@@ -101,16 +106,16 @@ class Filtering:
             for column in self.columns:
                 column.evaluate(table, None)
             self._conclude(table, None)
-        elif len(changes.rows):
+        elif len(changes.rows) > FEW_ROWS:
             self._resize(table.size)
             for column in self.columns:
                 rows = rows_for(changes, column.facets)
                 if len(rows):
                     column.evaluate(table, rows)
-            if len(changes.rows) <= FEW_ROWS and not any(column.failure for column in self.columns):
-                self._conclude_few(table, changes.rows.tolist())
-            else:
-                self._conclude(table, changes.rows)
+            self._conclude(table, changes.rows)
+        elif len(changes.rows):
+            self._resize(table.size)
+            self._refresh_few(table, changes)
 
     def _resize(self, size: int) -> None:
         if size > len(self.first):
@@ -126,7 +131,15 @@ class Filtering:
         self.first, self.feasible = first, feasible
         self._first_cells, self._feasible_cells = first.data, feasible.data
 
-    def _conclude_few(self, table: NodeTable, rows: list[int]) -> None:
+    def _refresh_few(self, table: NodeTable, changes: Changes) -> None:
+        rows = changes.rows.tolist()
+        for row, facets in zip(rows, changes.facets.tolist(), strict=True):
+            for column in self.columns:
+                if facets & column.facets:
+                    column.evaluate_row(table, row)
+        if any(column.failure for column in self.columns):
+            self._conclude(table, changes.rows)
+            return
         for row in rows:
             verdict = FEASIBLE
             if not self._is_inside(table, row):

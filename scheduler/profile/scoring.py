@@ -26,6 +26,7 @@ class ScoreColumn:
         self.plugin = plugin
         self.weight = weight
         self.facets = int(plugin.facets)
+        self._has_token = type(plugin).token is not ScorePlugin.token
         self._normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
         self._state = state
         self._pod = pod
@@ -67,7 +68,7 @@ class ScoreColumn:
 
     def _score(self, table: NodeTable, changes: Changes | None, was: BoolArray, now: BoolArray) -> bool:
         plugin, state, pod = self.plugin, self._state, self._pod
-        token = plugin.token(state, pod, table.columns(plugin))
+        token = plugin.token(state, pod, table.columns(plugin)) if self._has_token else ()
         if changes is None or token != self._token:
             self._token = token
             self.raw[:] = plugin.score(state, pod, table.columns(plugin))
@@ -76,8 +77,9 @@ class ScoreColumn:
             rows = rows_for(changes, self.facets)
             if len(rows):
                 self.raw[rows] = plugin.score(state, pod, table.columns(plugin, rows))
-            # So many rows can have moved an extremum in ways that are dearer to follow than to look for.
-            self._extrema.find(self.raw, now)
+            if self._normalizer is not None:
+                # So many rows can have moved an extremum in ways that are dearer to follow than to look for.
+                self._extrema.find(self.raw, now)
             return False
         cells, extrema = self._raw_cells, self._extrema
         for row, facets in zip(changes.rows.tolist(), changes.facets.tolist(), strict=True):

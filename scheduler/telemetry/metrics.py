@@ -10,6 +10,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from scheduler.batch.outcomes import Attempt, Bypass, Flush
 from scheduler.core.measurements import ERROR, SCHEDULED, UNSCHEDULABLE, Histogram
 from scheduler.core.state import State
 from scheduler.queue.queued_pod import Room
@@ -28,6 +29,7 @@ class SchedulerCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         yield from self._attempts()
         yield from self._queue()
+        yield from self._batch()
         yield from self._faults()
         yield self._cache_size()
 
@@ -98,6 +100,51 @@ class SchedulerCollector(Collector):
         for (plugin, profile), count in sorted(queue.unschedulable_plugins().items()):
             rejected.add_metric([plugin, profile], count)
         yield rejected
+
+    def _batch(self) -> Iterator[Metric]:
+        batching = self._state.batching
+        enabled = GaugeMetricFamily(
+            "scheduler_batch_enabled", "Whether decisions of the profile are reused.", labels=["profile"]
+        )
+        for profile, why_off in batching.off.items():
+            enabled.add_metric([profile], float(not why_off))
+        yield enabled
+        counters = batching.counters
+        yield self._by_label(
+            "scheduler_batch_attempts",
+            "Decisions that may have come from a kept evaluation, by what came of it.",
+            "result",
+            {(profile, label): counters.attempts[profile, label] for profile in batching.off for label in Attempt},
+        )
+        yield self._by_label(
+            "scheduler_batch_bypass",
+            "Decisions that did not look for a kept evaluation, by reason.",
+            "reason",
+            {(profile, label): counters.bypasses[profile, label] for profile in batching.off for label in Bypass},
+        )
+        yield self._by_label(
+            "scheduler_batch_cache_flushed",
+            "Kept evaluations that were dropped, by reason.",
+            "reason",
+            {(profile, label): counters.flushes[profile, label] for profile in batching.off for label in Flush},
+        )
+        checks = CounterMetricFamily(
+            "scheduler_batch_verifications",
+            "Reused decisions that were checked against an evaluation from scratch.",
+            labels=["profile", "result"],
+        )
+        for profile in batching.off:
+            mismatched = counters.mismatched[profile]
+            checks.add_metric([profile, "match"], counters.verified[profile] - mismatched)
+            checks.add_metric([profile, "mismatch"], mismatched)
+        yield checks
+
+    @staticmethod
+    def _by_label(name: str, text: str, label: str, counts: Mapping[tuple[str, str], int]) -> Metric:
+        family = CounterMetricFamily(name, text, labels=["profile", label])
+        for (profile, value), count in counts.items():
+            family.add_metric([profile, str(value)], count)
+        return family
 
     def _faults(self) -> Iterator[Metric]:
         measurements = self._state.measurements
