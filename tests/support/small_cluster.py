@@ -35,12 +35,12 @@ def small_node(random: Random, name: str) -> Node:
         uid=f"{name}-{random.choice('ab')}",
         labels={"zone": random.choice("abc")} if random.random() < 0.7 else {},
         allocatable={
-            "cpu": random.choice(("0", "1", "2", "4")),
-            "memory": random.choice(("256Mi", "1Gi", "4Gi")),
-            "pods": random.choice(("1", "3", "110")),
+            "cpu": random.choice(("0", "2", "4", "8")),
+            "memory": random.choice(("256Mi", "2Gi", "8Gi")),
+            "pods": random.choice(("1", "5", "110")),
         },
-        taints=random.sample(TAINTS, random.choice((0, 0, 1, 2))),
-        unschedulable=random.random() < 0.2,
+        taints=random.sample(TAINTS, random.choice((0, 0, 0, 1, 2))),
+        unschedulable=random.random() < 0.15,
         images={image: random.choice((10**8, 5 * 10**8)) for image in random.sample(IMAGES, random.randint(0, 2))},
     )
 
