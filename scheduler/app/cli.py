@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     _add_evaluate(commands)
     _add_check_config(commands)
     _add_replay(commands)
+    _add_bench(commands)
     return root
 
 
@@ -168,6 +169,27 @@ def _replay(options: argparse.Namespace) -> int:
     from scheduler.app import replay_command
 
     return replay_command.run(options)
+
+
+def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    bench = commands.add_parser("bench", help="measure this machine", description="Measure this machine.")
+    kinds = bench.add_subparsers(metavar="WHAT", required=True)
+    command = _command(
+        kinds,
+        "decide",
+        "measure decisions, without any API server",
+        "Cold: every node is evaluated. Warm: with the batch cache. Microseconds.",
+        _bench_decide,
+    )
+    command.add_argument("--nodes", type=_positive, default=5000, metavar="N", help="nodes (default: 5000)")
+    command.add_argument("--pods", type=_positive, default=2000, metavar="N", help="pods a case (default: 2000)")
+    command.add_argument("--output", choices=("text", "json"), default="text", help="json prints one line a case")
+
+
+def _bench_decide(options: argparse.Namespace) -> int:
+    from scheduler.app import bench_decide
+
+    return bench_decide.run(options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,84 @@
+"""``reprise bench decide``: how long a decision takes, without any API server.
+
+A decision is one call of ``schedule_one`` on a queued pod. Decoding, queueing and the rendering of the log line are left
+out, and the garbage collector is on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from scheduler.app.bench_cases import CASES, Case, build_node
+from scheduler.batch.options import BatchOptions
+from scheduler.config.configuration import load
+from scheduler.core.scheduler import Scheduler
+from scheduler.core.stimulus import NodeApplied, PodApplied, PodBound
+
+NOW = 1_000_000.0
+SEED = 1
+COLD_DECISIONS = 200
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints one line a case as it is done."""
+    table = Table("CASE", "COLD US P50", "WARM US P50", "WARM US P99", "HIT RATIO", box=box.SIMPLE)
+    for case in CASES:
+        print(f"bench decide: {case.name}, {options.nodes} nodes", file=sys.stderr)
+        result = measure(case, options.nodes, options.pods)
+        if options.output == "json":
+            print(msgspec.json.encode(result).decode(), flush=True)
+        else:
+            table.add_row(*(str(result[name]) for name in ("case", *_FIGURES)))
+    if options.output != "json":
+        Console().print(table)
+    return 0
+
+
+_FIGURES = ("cold_us_p50", "warm_us_p50", "warm_us_p99", "hit_ratio")
+
+
+def measure(case: Case, nodes: int, pods: int) -> dict[str, Any]:
+    """Cold: every node evaluated for each pod, the cache switched off. Warm: the same pods with the cache on."""
+    cold, _ = _decide(case, nodes, min(pods, COLD_DECISIONS), BatchOptions(enabled=False))
+    warm, scheduler = _decide(case, nodes, pods, BatchOptions(max_age_seconds=0.0))
+    return {
+        "nodes": nodes,
+        "case": case.name,
+        "cold_us_p50": _quantile(cold, 0.5),
+        "warm_us_p50": _quantile(warm, 0.5),
+        "warm_us_p99": _quantile(warm, 0.99),
+        "hit_ratio": round(scheduler.state.batching.counters.hit_ratio(), 4),
+    }
+
+
+def _decide(case: Case, nodes: int, pods: int, batching: BatchOptions) -> tuple[list[int], Scheduler]:
+    configuration = load(None)
+    profiles = {one.scheduler_name: one for one in configuration.profiles}
+    scheduler = Scheduler(profiles, seed=SEED, backoff=configuration.backoff, batching=batching)
+    for index in range(nodes):
+        scheduler.handle(NodeApplied(now=NOW, node=build_node(index, case)))
+    took: list[int] = []
+    clock = time.perf_counter_ns
+    for step in case.steps(nodes, pods, NOW):
+        if step.before is not None:
+            scheduler.handle(step.before)
+        scheduler.handle(PodApplied(now=NOW, pod=step.pod))
+        began = clock()
+        result = scheduler.schedule_one(NOW)
+        took.append(clock() - began)
+        if result is not None and result.node_name:
+            scheduler.handle(PodBound(now=NOW, uid=result.uid, node_name=result.node_name))
+    return took, scheduler
+
+
+def _quantile(took: list[int], share: float) -> float:
+    ordered = sorted(took)
+    return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))] / 1000, 1)
