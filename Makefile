@@ -64,6 +64,11 @@ test-cluster: setup ## run the tests that need a real kube-apiserver (ARGS='-k b
 	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
 		$(BIN)/pytest -m cluster $(ARGS)
 
+.PHONY: bench-compare
+bench-compare: setup ## measure beside kube-scheduler on a real API server (ARGS='--quick --output json'; ARGS=--help)
+	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
+		$(BIN)/python -m bench compare $(ARGS)
+
 .PHONY: lock
 lock: ## lock the dependencies again from pyproject.toml (ARGS=--upgrade for newer versions)
 	@tools/lock.sh $(ARGS)
@@ -71,4 +76,4 @@ lock: ## lock the dependencies again from pyproject.toml (ARGS=--upgrade for new
 .PHONY: clean
 clean: ## remove .venv and all caches of this checkout (not the control plane)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
-	find scheduler tests tools -name __pycache__ -prune -exec rm -rf {} +
+	find bench scheduler tests tools -name __pycache__ -prune -exec rm -rf {} +

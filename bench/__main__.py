@@ -1,0 +1,85 @@
+"""``python -m bench``: the command line; ``make bench-compare`` calls it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench import compare, contestants, report, workload
+
+QUICK_ROUNDS, ROUNDS = 1, 3
+NODES, PODS = 1000, 2000
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    root = argparse.ArgumentParser(
+        prog="python -m bench", description="Measures Reprise beside kube-scheduler on a real API server."
+    )
+    commands = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    comparing = commands.add_parser(
+        "compare",
+        help="let contestants bind the same pods in turn",
+        description=f"{workload.NAME}: each contestant in turn finds the pods waiting on a fresh cluster and binds them all. "
+        "The exit code is 1 when a pod was bound twice, a node is overcommitted or a contestant failed.",
+    )
+    comparing.add_argument("--nodes", type=_positive, default=NODES, metavar="N", help=f"nodes (default: {NODES})")
+    comparing.add_argument("--pods", type=_positive, default=PODS, metavar="N", help=f"pods to bind (default: {PODS})")
+    comparing.add_argument(
+        "--rounds", type=_positive, metavar="N", help=f"rounds, of which medians are taken (default: {ROUNDS})"
+    )
+    comparing.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} round unless --rounds says more")
+    comparing.add_argument(
+        "--contestants",
+        type=_contestants,
+        default=list(contestants.NAMES),
+        metavar="A,B",
+        help=f"of {','.join(contestants.NAMES)} (default: all)",
+    )
+    comparing.add_argument(
+        "--output", choices=("text", "json"), default="text", help="json: the last line is a summary for programs"
+    )
+    comparing.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
+    reporting = commands.add_parser(
+        "report",
+        help="write docs/benchmarks.md from the results",
+        description="Reads bench/results/*.json, so that no figure is written by hand.",
+    )
+    reporting.add_argument("--check", action="store_true", help="change nothing; exit code 1 if it is not up to date")
+    return root
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, got {text!r}")
+    return int(text)
+
+
+def _contestants(text: str) -> list[str]:
+    names = list(dict.fromkeys(text.split(",")))
+    if unknown := [name for name in names if name not in contestants.NAMES]:
+        raise argparse.ArgumentTypeError(f"{', '.join(map(repr, unknown))} is none of {', '.join(contestants.NAMES)}")
+    return names
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    commands = parser()
+    options = commands.parse_args(arguments)
+    if options.command == "report":
+        return report.run(check=options.check)
+    if options.pods < 2:
+        commands.error("--pods: at least 2, for there to be a time between the first bind and the last")
+    if options.pods > workload.most_pods(options.nodes):
+        commands.error(
+            f"--pods: {options.nodes} nodes hold {workload.most_pods(options.nodes)} of them, not {options.pods}"
+        )
+    if options.rounds is None:
+        options.rounds = QUICK_ROUNDS if options.quick else ROUNDS
+    return compare.run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

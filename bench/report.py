@@ -1,0 +1,111 @@
+"""``python -m bench report``: docs/benchmarks.md from bench/results/*.json, so that no figure in it was typed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from bench.contestants import DESCRIPTIONS
+from bench.figures import Result, medians
+from bench.table import HEADINGS, RATIO_HEADINGS, markdown, ratio_rows, rows
+
+ROOT = Path(__file__).parent.parent
+RESULTS = Path(__file__).parent / "results"
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
+COMMAND = "python -m bench report"
+EXIT_FAILURE = 1
+
+_INTRODUCTION = f"""\
+# Benchmarks
+
+This page is generated: `{COMMAND}` writes it from the files in `bench/results/`, which `make bench-compare` wrote with
+`--results bench/results`. Figures of one table were measured in one run on one machine; across tables only ratios mean anything.
+"""
+
+_METHOD = """\
+## What is compared, and how
+
+`make bench-compare` starts one etcd and one kube-apiserver on loopback and lets each contestant in turn, in rounds, bind the same
+pods: `make bench-compare ARGS='--quick'` for one round, medians of three without. For each the cluster is made anew: nodes and
+pods are there before it starts. The workload is SchedulingBasic of kube-scheduler's own benchmarks: nodes of 4 CPUs, 32Gi and 110
+pods, pods of 100m CPU and 500Mi; all pods carry the same label, so that they can be batched, and none run beforehand.
+
+{contestants}
+
+Who is measured is not asked. The benchmark's own watches of pods and of Events say when each pod was bound and its Event delivered.
+
+| figure | meaning |
+| --- | --- |
+| pods/s to last bind | from the first pod seen on a node to the last |
+| pods/s to last Event | from the first pod seen on a node to the last `Scheduled` Event seen |
+| Events | pods whose Event was seen; a dropped one counts as delivered for the rate, to the advantage of who dropped it |
+| CPU ms/pod | user and system time of the contestant from synced caches to the last Event, by pods |
+| start-up CPU s, ready s | CPU and time from start to synced caches, with all nodes and pods in them |
+| RSS MB | resident memory at the last Event |
+| apiserver, etcd ms/pod | their CPU in the same window as the contestant's |
+| bound twice, overcommitted | pods seen on two nodes; nodes that hold more than is allocatable. Both must be 0 |
+| others' cores | cores that worked for somebody else meanwhile: when it is not near 0, absolute figures are worth little |
+"""
+
+
+class ReportError(Exception):
+    """A result cannot be read."""
+
+
+def render(results: Iterable[Result]) -> str:
+    """The document."""
+    described = "\n".join(f"- **{name}**: {text}" for name, text in DESCRIPTIONS.items())
+    parts = [_INTRODUCTION, *map(_section, results), _METHOD.format(contestants=described)]
+    return "\n".join(parts)
+
+
+def read_results(folder: Path = RESULTS) -> list[Result]:
+    """All results, in the order of workload and size.
+
+    Raises:
+        ReportError: a file has another form.
+    """
+    found = []
+    for file in sorted(folder.glob("*.json")):
+        try:
+            found.append(msgspec.json.decode(file.read_bytes(), type=Result))
+        except msgspec.DecodeError as error:
+            raise ReportError(f"{file.name}: {error}; write it again with --results") from error
+    return sorted(found, key=lambda result: (result.workload, result.nodes))
+
+
+def run(*, check: bool) -> int:
+    """Write the document, or with ``check`` say whether it is up to date."""
+    try:
+        text = render(read_results())
+    except ReportError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return EXIT_FAILURE
+    name = DOCUMENT.relative_to(ROOT)
+    is_current = DOCUMENT.exists() and DOCUMENT.read_text(encoding="utf-8") == text
+    if check:
+        print(f"{name} is up to date" if is_current else f"{name} is not what the results say: run `{COMMAND}`")
+        return 0 if is_current else EXIT_FAILURE
+    DOCUMENT.write_text(text, encoding="utf-8")
+    print(f"{name} is written")
+    return 0
+
+
+def _section(result: Result) -> str:
+    machine, numbers = result.machine, {one.number for one in result.rounds}
+    busy = max(one.others_cores for one in medians(result).values())
+    rounds = "one round" if len(numbers) == 1 else f"medians of {len(numbers)} rounds"
+    return f"""\
+## {result.workload}, {result.nodes:,} nodes, {result.pods:,} pods
+
+{markdown(HEADINGS, rows(result))}
+
+{markdown(RATIO_HEADINGS, ratio_rows(result))}
+
+`{result.command}` on {result.recorded_on}, {rounds}: {machine.cpu}, {machine.cores} cores, {machine.memory_gib:g} GiB, \
+{machine.system}, Python {machine.python}, Kubernetes {machine.kubernetes}, Reprise {machine.reprise}. Others used up to \
+{busy:.2f} cores meanwhile.
+"""
