@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from scheduler.cache.node_table import Changes, NodeTable
-from scheduler.framework.facet import ALL_FACETS
+from scheduler.framework.facet import ALL_FACETS, Facet
 from scheduler.framework.ops import BoolArray, IntArray, MaskArray
-from scheduler.framework.plugin import CycleState, FilterPlugin
+from scheduler.framework.plugin import CycleState, FilterPlugin, Plugin
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
 from scheduler.profile.failure import PluginFailure, Stage
@@ -30,7 +30,7 @@ class FilterColumn:
 
     def __init__(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo) -> None:
         self.plugin = plugin
-        self.facets = int(plugin.facets)
+        self.facets = facets_of(plugin)
         self._state = state
         self._pod = pod
         try:
@@ -100,7 +100,9 @@ class Filtering:
 
     def refresh(self, table: NodeTable) -> None:
         """Run what changed since the last call. The first call, or one after too long a time, runs everything."""
-        changes = table.changes_since(self._position) if self._position >= 0 else None
+        # A failure that no node reached is no answer to build on: it may be reached now, or be one no more.
+        is_whole = self._position < 0 or any(column.failure is not None for column in self.columns)
+        changes = None if is_whole else table.changes_since(self._position)
         self._position = table.position
         if changes is None:
             for column in self.columns:
@@ -233,6 +235,11 @@ class Filtering:
             if np.any(first == index):
                 yield column.plugin.name
         yield from (status.plugin for status in instead.values() if status.plugin)
+
+
+def facets_of(plugin: Plugin) -> int:
+    """What the plugin reads of a row. Another node in the row is news to each of them, also to one that reads nothing."""
+    return int(plugin.facets | Facet.NAME)
 
 
 def rows_for(changes: Changes, facets: int) -> IntArray:

@@ -12,7 +12,7 @@ from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlug
 from scheduler.framework.pod_info import PodInfo
 from scheduler.profile.extrema import Extrema
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.filtering import FEW_ROWS, rows_for
+from scheduler.profile.filtering import FEW_ROWS, facets_of, rows_for
 
 TIE_KEY_BITS = 31
 BELOW_ALL = np.iinfo(np.int64).min
@@ -25,7 +25,7 @@ class ScoreColumn:
     def __init__(self, plugin: ScorePlugin, weight: int, state: CycleState, pod: PodInfo) -> None:
         self.plugin = plugin
         self.weight = weight
-        self.facets = int(plugin.facets)
+        self.facets = facets_of(plugin)
         self._has_token = type(plugin).token is not ScorePlugin.token
         self._normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
         self._state = state

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from scheduler.cache.cache import Cache
@@ -144,4 +145,40 @@ def test_a_status_is_success_where_nothing_refuses() -> None:
     evaluation = evaluated(cluster("", "a"), TwoReasons())
 
     assert evaluation.status(0) == SUCCESS
+    assert evaluation.feasible_rows() == [0]
+
+
+class Indifferent(FilterPlugin):
+    """Refuses every node, whatever it is like."""
+
+    name = "Indifferent"
+
+    def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
+        return (Reason("never", UU),)
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        return 1 if nodes.is_row else np.ones(len(nodes), np.uint64)
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_a_plugin_that_reads_nothing_is_asked_about_new_nodes_too(count: int) -> None:
+    """About few as rows, about many as columns."""
+    cache = cluster("")
+    evaluation = evaluated(cache, Indifferent())
+    for number in range(count):
+        cache.apply_node(make_node(f"new{number}"))
+    evaluation.refresh()
+
+    assert evaluation.feasible_count == 0
+    assert evaluation.failure_message() == f"0/{count + 1} nodes are available: {count + 1} never."
+
+
+def test_a_failure_that_no_node_reached_is_not_held_against_a_plugin_that_works_again() -> None:
+    moody = named(Filter, "Moody", error=RuntimeError("boom"), facets=Facet.NAME | Facet.LABELS)
+    cache = cluster("a")
+    evaluation = evaluated(cache, TwoReasons(), moody)
+    type(moody).error = None
+    cache.apply_node(make_node("n0"))
+    evaluation.refresh()
+
     assert evaluation.feasible_rows() == [0]

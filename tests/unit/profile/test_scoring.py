@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from scheduler.cache.cache import Cache
+from scheduler.framework.columns import same_score
 from scheduler.framework.ops import Ints
-from scheduler.framework.plugin import CycleState, Plugin
+from scheduler.framework.plugin import CycleState, Plugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.view import NodeView
 from scheduler.plugins.node_unschedulable import NodeUnschedulable
@@ -183,3 +184,24 @@ def test_only_plugins_that_read_what_changed_score_again() -> None:
     evaluation.refresh()
     evaluation.refresh_scores()
     assert asked == [("Crowding", 4), ("ByName", 1)]
+
+
+class Generous(ScorePlugin):
+    """The same score for every node, whatever it is like."""
+
+    name = "Generous"
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
+        return same_score(nodes, 40)
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_a_plugin_that_reads_nothing_scores_new_nodes_too(count: int) -> None:
+    cache = cluster()
+    evaluation = scored(Generous(), cache=cache)
+    for number in range(count):
+        cache.apply_node(make_node(f"new{number}"))
+    evaluation.refresh()
+    evaluation.refresh_scores()
+
+    assert [evaluation.total(row) for row in range(3 + count)] == [40] * (3 + count)
