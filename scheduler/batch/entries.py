@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from scheduler.batch.key import Key
 from scheduler.batch.options import BatchOptions
 from scheduler.batch.outcomes import BatchCounters, Flush
-from scheduler.batch.signature import Key
 
 REMEMBERED_FLUSHES = 32
 REMEMBERED_SHAPES = 1024

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from scheduler.batch.entries import Entries, Entry
+from scheduler.batch.key import Key
 from scheduler.batch.options import BatchOptions
 from scheduler.batch.outcomes import Attempt, BatchCounters, Bypass, Flush
-from scheduler.batch.signature import Key, Signature, Signatures
 from scheduler.cache.cache import Cache
 from scheduler.framework.plugin import Unsignable
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.signature import Signature, Signatures
 from scheduler.framework.status import Code
 from scheduler.profile.evaluation import NOTHING_INSTEAD, Evaluation
 from scheduler.profile.failure import PluginFailure, Stage

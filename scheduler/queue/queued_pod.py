@@ -5,8 +5,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from scheduler.batch.signature import Signature
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.signature import Signature
 
 
 class Room(enum.StrEnum):

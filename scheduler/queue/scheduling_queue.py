@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from scheduler.batch.signature import Signature
 from scheduler.framework.cluster_event import UNSCHEDULABLE_TIMEOUT, ClusterEvent
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.signature import Signature
 from scheduler.framework.status import Code, Status
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.in_flight import InFlight

@@ -1,13 +1,13 @@
-"""Signatures: what the decision on a pod depends on, of the pod itself and of what other objects make of it."""
+"""Signatures: what of a pod the decision on it depends on (KEP-5598)."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakValueDictionary
 
 
 class Signature:
-    """The pod's part: equal fragments are one object, so that signatures compare and hash by identity."""
+    """Equal fragments are one object, so that signatures compare and hash by identity."""
 
     __slots__ = ("__weakref__", "fragments", "scheduler_name")
 
@@ -31,15 +31,3 @@ class Signatures:
         if found is None:
             found = self._known[key] = Signature(scheduler_name, fragments)
         return found
-
-
-class Key(NamedTuple):
-    """Under which an entry is kept.
-
-    Attributes:
-        pod: the pod's part.
-        cluster: interned id of what other objects make of the pod (its deduced selector).
-    """
-
-    pod: Signature
-    cluster: int

@@ -1,0 +1,19 @@
+"""Under which an evaluation is kept for reuse."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scheduler.framework.signature import Signature
+
+
+class Key(NamedTuple):
+    """Equal for pods that get the same decision.
+
+    Attributes:
+        pod: the pod's part.
+        cluster: interned id of what other objects make of the pod (its deduced selector).
+    """
+
+    pod: Signature
+    cluster: int
