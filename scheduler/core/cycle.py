@@ -88,8 +88,11 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
         )
     node_name = table.name_of(row)
     state.cache.assume(pod, node_name)
-    state.queue.nominator.remove(pod.uid)
     state.queue.done(pod.uid)
+    nominated = state.queue.nominator.remove(pod.uid)
+    if nominated is not None and nominated.pod.status.nominated_node_name != node_name:
+        # It goes elsewhere; kube-scheduler leaves those who wait for that room to the five-minute flush.
+        state.release_nomination(nominated, now)
     state.bindings[pod.uid] = Binding(queued, node_name, now, pod)
     bind = BindPod(pod=reference_to(pod.pod), node_name=node_name)
     return _result(queued, ASSUMED, [bind], node_name=node_name, decision=decision)

@@ -148,7 +148,10 @@ def unreadable(pod: PodInfo) -> str | None:
 
 def _assigned(state: State, pod: PodInfo, now: float) -> None:
     known = state.cache.apply_pod(pod)
+    nominated = _nominated(state, pod.uid)
     state.queue.delete(pod.uid)
+    if nominated is not None and nominated.pod.status.nominated_node_name != pod.pod.spec.node_name:
+        state.release_nomination(nominated, now)
     if known is None:
         state.queue.move_all(ASSIGNED_POD_ADD, now)
     elif known.node_name != pod.pod.spec.node_name:
@@ -188,6 +191,9 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
     old = queued.pod
     if old.pod.metadata.resource_version != pod.pod.metadata.resource_version or not pod.pod.metadata.resource_version:
         state.queue.update(pod, pod_events(old, pod, EventResource.TARGET_POD), now)
+        before = old.pod.status.nominated_node_name
+        if before and before != pod.pod.status.nominated_node_name:
+            state.release_nomination(old, now)
 
 
 def _forget_assumed(state: State, uid: str, now: float) -> None:
@@ -201,7 +207,10 @@ def _forget_assumed(state: State, uid: str, now: float) -> None:
 def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> None:
     state.report_good("Pod", metadata)
     _leave_binding(state, metadata.uid)
+    nominated = _nominated(state, metadata.uid)
     state.queue.delete(metadata.uid)
+    if nominated is not None:
+        state.release_nomination(nominated, now)
     if state.cache.remove_pod(metadata.uid) is not None:
         state.queue.move_all(ASSIGNED_POD_DELETE, now)
 
@@ -211,3 +220,11 @@ def _leave_binding(state: State, uid: str) -> None:
     binding = state.bindings.get(uid)
     if binding is not None:
         binding.latest = None
+
+
+def _nominated(state: State, uid: str) -> PodInfo | None:
+    """A pod that waits, or was dropped, and that room is kept for; also one whose nomination the API still has to clear."""
+    queued = state.queue.get(uid)
+    if queued is not None and queued.pod.pod.status.nominated_node_name:
+        return queued.pod
+    return state.queue.nominator.remove(uid)

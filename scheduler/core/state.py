@@ -9,6 +9,7 @@ from scheduler.api.objects import ObjectMeta, key_of
 from scheduler.batch.options import BatchOptions
 from scheduler.cache.cache import Cache
 from scheduler.core.batching import Batching, Signer
+from scheduler.core.changes import ASSIGNED_POD_DELETE
 from scheduler.core.measurements import Measurements
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
@@ -86,6 +87,10 @@ class State:
 
     def profile_of(self, pod: PodInfo) -> Profile | None:
         return self.profiles.get(pod.pod.spec.scheduler_name)
+
+    def release_nomination(self, nominated: PodInfo, now: float) -> None:
+        """The room that was kept for this pod on its nominated node is free for those who had to leave it."""
+        self.queue.move_all(ASSIGNED_POD_DELETE, now, except_uid=nominated.uid, up_to_priority=nominated.priority)
 
     def report_bad(self, kind: str, metadata: ObjectMeta, error: str) -> None:
         """Count an object that cannot be understood. It is reported once for as long as the error stays the same."""

@@ -15,17 +15,16 @@ class Nominator:
     def __len__(self) -> int:
         return len(self._node_of)
 
-    def update(self, pod: PodInfo) -> PodInfo | None:
-        """The pod as it is now, with or without a nomination. If it was nominated to another node before: as it was then."""
-        before = self.remove(pod.uid)
+    def update(self, pod: PodInfo) -> None:
+        """The pod as it is now, with or without a nomination."""
+        self.remove(pod.uid)
         node_name = pod.pod.status.nominated_node_name
         if node_name:
             self._nodes.setdefault(node_name, {})[pod.uid] = pod
             self._node_of[pod.uid] = node_name
-        return None if before is None or before.pod.status.nominated_node_name == node_name else before
 
     def remove(self, uid: str) -> PodInfo | None:
-        """The pod is gone, or it has a node. Returns it as it was nominated; None when it was not."""
+        """No room is kept for the pod any more. Returns it as it was nominated; None when it was not."""
         node_name = self._node_of.pop(uid, None)
         if node_name is None:
             return None

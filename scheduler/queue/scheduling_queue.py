@@ -165,7 +165,8 @@ class SchedulingQueue:
         missed = tuple(self._in_flight.events_since_start(pod.uid))
         was_in_flight = pod.uid in self._in_flight
         self._in_flight.done(pod.uid)
-        self.nominator.update(pod)
+        # Its nomination is about to be cleared, and is worth nothing already.
+        self.nominator.remove(pod.uid)
         self._change(queued, pod)
         queued.timestamp = now
         queued.was_flushed = False
@@ -208,12 +209,23 @@ class SchedulingQueue:
                 del self._signed[queued.signature]
         return queued
 
-    def move_all(self, event: ClusterEvent, now: float, *, except_uid: str = "") -> int:
-        """Wake every parked pod that the event may help; how many moved."""
+    def move_all(
+        self, event: ClusterEvent, now: float, *, except_uid: str = "", up_to_priority: int | None = None
+    ) -> int:
+        """Wake every parked pod that the event may help; how many moved.
+
+        Args:
+            except_uid: a pod that is not to be woken.
+            up_to_priority: pods of a higher priority than this are not helped.
+        """
         woken = self._parked.woken_by(
             lambda queued: self._hears(queued, event) and self._is_worth_requeuing(queued, event)
         )
-        moved = sum(self._requeue(queued, event.label, now) for queued in woken if queued.pod.uid != except_uid)
+        moved = sum(
+            self._requeue(queued, event.label, now)
+            for queued in woken
+            if queued.pod.uid != except_uid and (up_to_priority is None or queued.pod.priority <= up_to_priority)
+        )
         self._in_flight.record(event)
         return moved
 
