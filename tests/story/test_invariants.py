@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -26,13 +27,16 @@ from scheduler.api.objects import (
     PodAffinity,
     PodAffinityTerm,
     PodSchedulingGate,
+    PodStatus,
 )
+from scheduler.batch.options import BatchOptions
+from scheduler.batch.outcomes import Attempt
 from scheduler.cache.cache import Cache
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.story import Header, replay
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Code, Status
 from scheduler.profile.evaluation import Evaluation
-from scheduler.profile.profile import Profile
 from scheduler.profile.refusal import refusal
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.queued_pod import Room
@@ -72,8 +76,14 @@ REACHED: Counter[str] = Counter()
 """What the drawn stories came upon."""
 
 
+# Entries never age and are never checked by the scheduler itself, which would mend what the tests are to find.
+BATCHING = BatchOptions(max_signatures=3, max_age_seconds=0.0, verify_fraction=0.0)
+HEADER = Header(seed=SEED, configuration=CONFIGURATION, batching=BATCHING)
+SHAPES = 6
+
+
 def new_scheduler() -> Scheduler:
-    return Scheduler(PROFILES, seed=SEED, backoff=Backoff())
+    return Scheduler(PROFILES, seed=SEED, backoff=Backoff(), batching=BATCHING)
 
 
 def guard() -> Pod:
@@ -83,24 +93,41 @@ def guard() -> Pod:
     return make_pod("guard", namespace="elsewhere", node_name="n0", affinity=affinity, scheduler_name="other")
 
 
-def seen(profile: Profile, pod: PodInfo, cache: Cache) -> dict[str, Any]:
-    """Everything that a decision rests on, from a new evaluation on this cache."""
+def refused_for_others(follower: Follower, pod: PodInfo) -> dict[str, Status]:
+    """By node why it does not take the pod beside those that are nominated to it."""
+    nodes = {other.status.nominated_node_name for other in follower.ahead_of(pod.pod)} & set(follower.nodes)
+    if not nodes:
+        return {}
+    cache = follower.cache_with_nominated(pod.pod)
+    evaluation = Evaluation(PROFILES[pod.pod.spec.scheduler_name], pod, cache.table)
+    evaluation.refresh()
+    rows = {name: row for name in nodes if (row := cache.table.row_of(name)) is not None}
+    statuses = {name: evaluation.status(row) for name, row in rows.items()}
+    return {name: status for name, status in statuses.items() if status.code is not Code.SUCCESS and status.plugin}
+
+
+def seen(pod: PodInfo, cache: Cache, refused: Mapping[str, Status]) -> dict[str, Any]:
+    """Everything that a decision rests on, from a new evaluation on this cache; ``refused`` nodes hold for it alone."""
     table = cache.table
-    refused = refusal(pod, cache)
-    if refused is not None:
-        return {"refused": refused}
-    evaluation = Evaluation(profile, pod, table)
+    missing = refusal(pod, cache)
+    if missing is not None:
+        return {"refused": missing}
+    evaluation = Evaluation(PROFILES[pod.pod.spec.scheduler_name], pod, table)
     evaluation.refresh()
     names = {table.name_of(row): row for row, live in enumerate(table.live.tolist()) if live}
-    row = evaluation.select()
+    instead = {names[name]: status for name, status in refused.items()}
+    row = evaluation.select(instead)
+    nominated = pod.pod.status.nominated_node_name
+    if nominated in names and nominated not in refused and evaluation.status(names[nominated]).code is Code.SUCCESS:
+        row = names[nominated]
     found: dict[str, Any] = {
         "node": None if row is None else table.name_of(row),
         "verdicts": {name: evaluation.status(number) for name, number in names.items()},
         "feasible": sorted(table.name_of(number) for number in evaluation.feasible_rows()),
-        "message": evaluation.failure_message(),
-        "rejectors": evaluation.rejectors(),
+        "message": evaluation.failure_message(instead),
+        "rejectors": evaluation.rejectors(instead),
     }
-    if row is not None:
+    if evaluation.feasible_count:
         evaluation.refresh_scores()
         found["scores"] = {name: evaluation.scores(names[name]) for name in found["feasible"]}
         found["totals"] = {name: evaluation.total(names[name]) for name in found["feasible"]}
@@ -113,7 +140,7 @@ class Story(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.cluster = FakeCluster()
-        self.follower = Follower(self.cluster, new_scheduler(), Header(seed=SEED, configuration=CONFIGURATION))
+        self.follower = Follower(self.cluster, new_scheduler(), HEADER)
         self.made = 0
 
     @initialize(seed=SEEDS)
@@ -143,6 +170,9 @@ class Story(RuleBasedStateMachine):
             if any(pod.metadata.name == name for pod in self.cluster.pods.values()):
                 continue
             self.made += 1
+            # Some shapes come again and again, so that decisions are reused.
+            shape = Random(random.randrange(SHAPES)) if random.random() < 0.7 else random
+            pod = small_pod(shape, name, uid=f"{name}-{self.made}")
             fields: dict[str, Any] = {
                 "scheduler_name": random.choice((*("reprise",) * 5, "second", "second", "other")),
                 "priority": random.choice((None, 0, 5)),
@@ -151,7 +181,10 @@ class Story(RuleBasedStateMachine):
                 fields["scheduling_gates"] = [PodSchedulingGate(name="g")]
             if random.random() < 0.1:
                 fields["node_name"] = random.choice(NODES)
-            self.cluster.put_pod(changed(small_pod(random, name, uid=f"{name}-{self.made}"), **fields))
+            if random.random() < 0.15:
+                status = PodStatus(nominated_node_name=random.choice(NODES))
+                pod = msgspec.structs.replace(pod, status=status)
+            self.cluster.put_pod(changed(pod, **fields))
 
     def change_pod(self, random: Random) -> None:
         pod = self._pick(random)
@@ -235,10 +268,9 @@ class Story(RuleBasedStateMachine):
     def decide_once(self) -> None:
         """A decision is the one that a new scheduler would make which was told everything at once."""
         follower = self.follower
-        before = {
-            queued.pod.uid: seen(PROFILES[queued.pod.pod.spec.scheduler_name], queued.pod, follower.state.cache)
-            for queued in follower.state.queue.waiting()
-        }
+        waiting = [queued.pod for queued in follower.state.queue.waiting()]
+        refused = {pod.uid: refused_for_others(follower, pod) for pod in waiting}
+        before = {pod.uid: seen(pod, follower.state.cache, refused[pod.uid]) for pod in waiting}
         cache = follower.cache_made_anew()
         result = follower.decide()
         if result is None:
@@ -248,7 +280,9 @@ class Story(RuleBasedStateMachine):
         if result.outcome == "skipped":
             return
         pod = PodInfo(follower.pods[result.uid])
-        anew = seen(PROFILES[result.profile], pod, cache)
+        anew = seen(pod, cache, refused[result.uid])
+        REACHED["had to leave room"] += bool(refused[result.uid])
+        REACHED["was nominated"] += bool(pod.pod.status.nominated_node_name)
         assert before[result.uid] == anew
         if "refused" in anew:
             REACHED["refused"] += 1
@@ -317,11 +351,13 @@ class Story(RuleBasedStateMachine):
             if queued.room is Room.GATED:
                 assert queued.pod.pod.spec.scheduling_gates
                 continue
-            found = seen(PROFILES[queued.pod.pod.spec.scheduler_name], queued.pod, follower.state.cache)
+            found = seen(queued.pod, follower.state.cache, refused_for_others(follower, queued.pod))
             assert follower.nodes == {} or found.get("node") is None, f"{queued.pod.key} waits for nothing"
         self.the_cache_is_what_it_should_be()
         self.every_pod_is_where_it_belongs_and_nowhere_else()
         assert list(replay(follower.story, lambda header: new_scheduler())) == []
+        for (_, attempt), count in follower.state.batching.counters.attempts.items():
+            REACHED[attempt.value] += count
 
 
 def test_whatever_happens_the_scheduler_is_right_after_each_step() -> None:
@@ -348,4 +384,5 @@ def test_in_long_stories_too() -> None:
         for seen_at in ("gone", "seen on a node", "not seen on a node")
     }
     wanted |= {"forgotten during its bind", "unschedulable at the end", "gated at the end"}
+    wanted |= {"was nominated", "had to leave room", Attempt.NO_HINT, Attempt.HINT_USED, Attempt.FIT_ERROR}
     assert {name: REACHED[name] for name in wanted if not REACHED[name]} == {}

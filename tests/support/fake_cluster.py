@@ -127,6 +127,7 @@ class Follower:
         nodes, pods, namespaces: what the scheduler was told, as plain objects.
         assumed: pods by UID that it decided on, with the node, until it is told otherwise.
         skipped: terminating pods that it dropped and was told nothing new of.
+        nominated: waiting pods that room is kept for, by UID.
         binds: instructions that the cluster has not seen; ``answers``: what it has answered and not delivered.
         story: everything that happened, as ``reprise replay`` reads it.
     """
@@ -139,6 +140,7 @@ class Follower:
         self.namespaces: dict[str, Namespace] = {}
         self.assumed: dict[str, tuple[Pod, str]] = {}
         self.skipped: set[str] = set()
+        self.nominated: dict[str, Pod] = {}
         self.binds: list[BindPod] = []
         self.answers: list[Answer] = []
         self.story: list[bytes] = []
@@ -161,6 +163,7 @@ class Follower:
             else:
                 self.pods.pop(news.uid, None)
                 self.assumed.pop(news.uid, None)
+                self.nominated.pop(news.uid, None)
                 self.skipped.discard(news.uid)
             self._tell(news)
 
@@ -169,9 +172,18 @@ class Follower:
         before = self.pods.get(uid)
         self.pods[uid] = pod
         self.skipped.discard(uid)
+        self._note_nomination(pod)
         terminates = pod.metadata.deletion_timestamp is not None
         if pod.spec.node_name or (terminates and before is not None and before.metadata.deletion_timestamp is None):
             self.assumed.pop(uid, None)
+
+    def _note_nomination(self, pod: Pod) -> None:
+        uid = pod.metadata.uid
+        is_ours = pod.spec.scheduler_name in self.state.profiles
+        if pod.status.nominated_node_name and is_ours and not pod.spec.node_name and uid not in self.outstanding():
+            self.nominated[uid] = pod
+        else:
+            self.nominated.pop(uid, None)
 
     def hear_of_nodes(self, count: int = 1) -> None:
         for _ in range(min(count, len(self.cluster.node_news))):
@@ -231,6 +243,9 @@ class Follower:
         result = self._scheduler.schedule_one(self.now)
         if result is None:
             return None
+        if result.outcome != "skipped":
+            # It took a node, or its nomination is being cleared.
+            self.nominated.pop(result.uid, None)
         if result.outcome == "assumed":
             self.assumed[result.uid] = (self.pods[result.uid], result.node_name)
         elif result.outcome == "skipped":
@@ -265,3 +280,18 @@ class Follower:
         for pod, node_name in self.assumed.values():
             cache.assume(PodInfo(pod), node_name)
         return cache
+
+    def cache_with_nominated(self, pod: Pod) -> Cache:
+        """The same, with the pods on their nominated nodes that this pod has to leave room for."""
+        cache = self.cache_made_anew()
+        for other in self.ahead_of(pod):
+            cache.assume(PodInfo(other), other.status.nominated_node_name)
+        return cache
+
+    def ahead_of(self, pod: Pod) -> list[Pod]:
+        """Nominated pods of the same priority or a higher one."""
+        return [
+            other
+            for uid, other in self.nominated.items()
+            if uid != pod.metadata.uid and (other.spec.priority or 0) >= (pod.spec.priority or 0)
+        ]
