@@ -101,13 +101,10 @@ class Batching:
         """
         key_or_bypass = self._key(queued, profile)
         if isinstance(key_or_bypass, Bypass):
-            decision = self._evaluate_all(queued.pod, profile)._replace(batch=key_or_bypass)
+            # Counted first: a pod whose evaluation fails did not use the cache either.
             self.counters.bypasses[profile.scheduler_name, key_or_bypass] += 1
-            return decision
-        decision = self._batched(queued.pod, profile, key_or_bypass, queued.signature, now)
-        assert isinstance(decision.batch, Attempt)
-        self.counters.attempts[profile.scheduler_name, decision.batch] += 1
-        return decision
+            return self._evaluate_all(queued.pod, profile)._replace(batch=key_or_bypass)
+        return self._batched(queued, profile, key_or_bypass, now)
 
     def _key(self, queued: QueuedPod, profile: Profile) -> Key | Bypass:
         if self.off[profile.scheduler_name]:
@@ -121,15 +118,17 @@ class Batching:
         # Default spread constraints would count the pods that it selects, and there is no plugin for them yet.
         return Key(signature, deduced.id) if deduced.is_empty else Bypass.POD_NOT_BATCHABLE
 
-    def _batched(self, pod: PodInfo, profile: Profile, key: Key, signature: Signature | None, now: float) -> Decision:
+    def _batched(self, queued: QueuedPod, profile: Profile, key: Key, now: float) -> Decision:
+        pod = queued.pod
         entry = self.entries.get(key, now)
         was_seen = self.entries.was_seen(key, now)
         if entry is not None:
             decision = self._from_entry(pod, profile, entry, now)
             if decision is not None:
                 return self._verified(pod, profile, entry, decision, now)
+        self.counters.attempts[profile.scheduler_name, Attempt.NO_HINT] += 1
         decision = self._evaluate_all(pod, profile)
-        is_expected_again = was_seen or (signature is not None and self._queue.is_waiting(signature))
+        is_expected_again = was_seen or self._queue.is_waiting(key.pod)
         if is_expected_again and decision.evaluation.is_worth_keeping():
             self.entries.store(key, decision.evaluation, now)
         return decision
@@ -151,6 +150,7 @@ class Batching:
             self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)
             return None
         entry.hits += 1
+        self.counters.attempts[profile.scheduler_name, attempt] += 1
         return Decision(row, evaluation, instead, attempt)
 
     def _evaluate_all(self, pod: PodInfo, profile: Profile) -> Decision:
@@ -179,11 +179,19 @@ class Batching:
     def _verified(
         self, pod: PodInfo, profile: Profile, entry: Entry[Evaluation], decision: Decision, now: float
     ) -> Decision:
-        """The decision, or that of a full evaluation when a check finds another one: then batching of the profile ends."""
+        """The decision, or that of a full evaluation when a check finds another one: then batching of the profile ends.
+
+        Raises:
+            PluginFailure: a plugin failed in the check. Without an entry the pod would have met that too.
+        """
         if self._chance() >= self._verify_fraction:
             return decision
         self.counters.verified[profile.scheduler_name] += 1
-        fresh = self._evaluate_all(pod, profile)
+        try:
+            fresh = self._evaluate_all(pod, profile)
+        except PluginFailure as failure:
+            self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)
+            raise
         difference = decision.evaluation.difference(fresh.evaluation, decision.row, fresh.row)
         if not difference:
             return decision

@@ -189,12 +189,14 @@ class Evaluation:
         return self.prefilter.code is Code.SUCCESS and self._filtering.node_names is not None
 
     def is_worth_keeping(self) -> bool:
-        """Whether the next pod of the shape gains from it: one that PreFilter sends to a single node does not."""
-        return not self.is_restricted or self._table.node_count < _FEWEST or self._named_count() >= _FEWEST
+        """Whether the next pod of the shape gains from it: one that PreFilter sends to a single node, or none, does not."""
+        return self._table.node_count < _FEWEST or self._has_several_nodes()
 
-    def _named_count(self) -> int:
-        names = self._filtering.node_names or frozenset()
-        return sum(self._table.row_of(name) is not None for name in names)
+    def _has_several_nodes(self) -> bool:
+        if self.prefilter.code is not Code.SUCCESS:
+            return False
+        names = self._filtering.node_names
+        return names is None or sum(self._table.row_of(name) is not None for name in names) >= _FEWEST
 
     def difference(self, other: Evaluation, row: int | None, other_row: int | None) -> str:
         """What an evaluation of the same pod and table, with its choice, has other than this one; "" if nothing."""
@@ -207,6 +209,8 @@ class Evaluation:
             return "feasible nodes"
         if row != other_row:
             return "chosen node"
+        if row is None and self._filtering.differs(other._filtering, self._table.live):
+            return "reasons"
         if self._scoring is None or other._scoring is None or self.feasible_count == 1:
             return ""
         same = np.array_equal(self._scoring.totals[mine], other._scoring.totals[mine])

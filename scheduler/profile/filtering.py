@@ -225,6 +225,17 @@ class Filtering:
                 counts[text] = counts.get(text, 0) + 1
         return counts
 
+    def differs(self, other: Filtering, live: BoolArray) -> bool:
+        """Whether another evaluation of the same pod and nodes refuses any of the nodes for other reasons."""
+        if [column.plugin.name for column in self.columns] != [column.plugin.name for column in other.columns]:
+            return True
+        if not np.array_equal(self.first[live], other.first[live]):
+            return True
+        return any(
+            not np.array_equal(mine.masks[self.first == index], others.masks[self.first == index])
+            for index, (mine, others) in enumerate(zip(self.columns, other.columns, strict=True))
+        )
+
     def rejectors(self, instead: Verdicts) -> Iterator[str]:
         """Plugins that refused at least one node."""
         first = self.first

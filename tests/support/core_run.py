@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from scheduler.api.objects import Node, Pod
+from scheduler.batch.options import BatchOptions
 from scheduler.config.configuration import from_object
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import Instruction, PodReference
@@ -28,9 +29,11 @@ def default_profiles(configuration: dict[str, Any] | None = None) -> dict[str, P
 class Core:
     """A scheduler at a time that the test says. ``rooms`` tells where it has a pod."""
 
-    def __init__(self, profiles: Iterable[Profile] | None = None, seed: int = 1) -> None:
+    def __init__(
+        self, profiles: Iterable[Profile] | None = None, seed: int = 1, batching: BatchOptions | None = None
+    ) -> None:
         made = default_profiles() if profiles is None else {profile.scheduler_name: profile for profile in profiles}
-        self.scheduler = Scheduler(made, seed=seed, backoff=Backoff())
+        self.scheduler = Scheduler(made, seed=seed, backoff=Backoff(), batching=batching or BatchOptions())
         self.state = self.scheduler.state
 
     def nodes(self, *nodes: Node, at: float = 0.0) -> list[Instruction]:
