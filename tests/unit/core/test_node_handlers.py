@@ -162,6 +162,7 @@ def test_a_pod_refused_for_a_device_class_wakes_when_that_is_gone() -> None:
     core.scheduler.handle(DeviceClassDeleted(now=9.0, name="gpus", uid=""))
 
     assert core.rooms(pod) == ["active"]
+    assert core.decide(9.0).plugins == ("NodeResourcesFit",)
 
 
 def test_a_pod_refused_for_a_device_class_wakes_when_that_serves_another_resource() -> None:
@@ -246,6 +247,14 @@ def test_a_namespace_that_is_gone_may_have_any_labels(guarded: tuple[Core, Pod])
     core.decide(9.0)
 
     assert core.rooms(pod) == ["unschedulable"]
+
+
+def test_a_guarded_pod_wakes_when_its_namespace_is_gone(guarded: tuple[Core, Pod]) -> None:
+    """Labels that are not known are other ones than before."""
+    core, pod = guarded
+    core.scheduler.handle(NamespaceDeleted(now=9.0, name="default", uid=""))
+
+    assert core.rooms(pod) == ["active"]
 
 
 def test_the_patch_of_its_own_condition_does_not_wake_a_refused_pod(guarded: tuple[Core, Pod]) -> None:
