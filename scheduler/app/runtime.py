@@ -65,6 +65,8 @@ class Runtime:
         if write_story is not None:
             header = Header(seed=seed, configuration=configuration.as_kube_document(), batching=configuration.batching)
             brain = RecordingScheduler(core, header, write_story)
+        # Bound once: an unbound logger is put together again for each line, which costs more than all else of it.
+        self._log = log.bind()
         self._transport = transport
         self._on_cycle = on_cycle
         self._timing = Timing()
@@ -91,7 +93,7 @@ class Runtime:
 
     def _cycle_done(self, result: CycleResult, seconds: float) -> None:
         self.state.measurements.cycle_took(result.outcome, result.profile, seconds)
-        log.info(
+        self._log.info(
             "scheduling cycle",
             pod=result.pod,
             uid=result.uid,

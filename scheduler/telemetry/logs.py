@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from typing import Any, TextIO
 
+import msgspec
 import structlog
 
 
@@ -17,28 +19,33 @@ def configure(*, form: str = "json", level: str = "info", stream: TextIO | None 
         level: ``debug``, ``info``, ``warning`` or ``error``.
     """
     output = stream or sys.stderr
-    renderer: Any = (
-        structlog.dev.ConsoleRenderer(colors=output.isatty())
-        if form == "console"
-        else structlog.processors.JSONRenderer()
-    )
-    structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
+    processors: list[Any] = [
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    if form == "console":
+        processors.append(structlog.dev.ConsoleRenderer(colors=output.isatty()))
+    else:
+        processors += [
             structlog.processors.format_exc_info,
             structlog.processors.EventRenamer("msg"),
-            renderer,
+            structlog.processors.JSONRenderer(serializer=_encode),
         ]
-        if form != "console"
-        else [
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            renderer,
-        ],
+    structlog.configure(
+        processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.WriteLoggerFactory(file=output),
         cache_logger_on_first_use=False,
     )
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=repr)
+
+
+def _encode(line: dict[str, Any], **_: Any) -> str:
+    """One line as JSON; a value that has no form in JSON is shown as Python shows it."""
+    try:
+        return _ENCODER.encode(line).decode()
+    except (msgspec.MsgspecError, ValueError, TypeError):
+        # A key that is not text, or text that is no Unicode, as a file's name may be.
+        return json.dumps(line, default=repr, skipkeys=True)

@@ -57,3 +57,13 @@ def test_an_exception_is_rendered_in_one_json_line() -> None:
         structlog.get_logger().exception("failed")
 
     assert "ValueError: bad" in json.loads(stream.getvalue())["exception"]
+
+
+def test_what_json_has_no_form_for_is_shown_as_python_shows_it() -> None:
+    stream = io.StringIO()
+    logs.configure(stream=stream)
+    structlog.get_logger().info("odd", kind=int, path="\udcff", share=float("inf"), many=(1, None))
+
+    line = json.loads(stream.getvalue())
+    assert (line["kind"], line["many"]) == ("<class 'int'>", [1, None])
+    assert line["path"] == "\udcff"
