@@ -51,6 +51,10 @@ types: setup ## check types (mypy --strict)
 	@echo "== types"
 	@$(BIN)/mypy
 
+.PHONY: story-long
+story-long: setup ## tell long stories of the batch cache, each decision compared with a new evaluation (ARGS='--steps 20000 --seed 7')
+	@$(BIN)/python -m tests.support.batch_story $(ARGS)
+
 .PHONY: test-oracle
 test-oracle: setup ## compare random cases with the real plugins (CASES=2000 SEED=7; REFRESH=1 records the kept cases again)
 	@$(BIN)/python -m tests.oracle --cases $(CASES) $(if $(SEED),--seed $(SEED)) $(if $(REFRESH),--refresh)

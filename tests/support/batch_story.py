@@ -1,0 +1,494 @@
+"""A story whose decisions mostly come from the batch cache, each compared with a new evaluation of the plain objects.
+
+``python -m tests.support.batch_story --steps 20000`` tells long ones and prints what they came upon.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import msgspec
+
+from scheduler.api.objects import (
+    Affinity,
+    ContainerPort,
+    Node,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+    PodSchedulingGate,
+    PodStatus,
+    PreferredSchedulingTerm,
+    Toleration,
+    Volume,
+)
+from scheduler.batch.key import Key
+from scheduler.batch.options import BatchOptions
+from scheduler.batch.outcomes import Attempt, Flush
+from scheduler.core.batching import Decision
+from scheduler.core.scheduler import Scheduler
+from scheduler.core.story import Header
+from scheduler.framework.facet import Facet
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Code, Status
+from scheduler.profile.evaluation import Evaluation
+from scheduler.profile.profile import Profile
+from scheduler.queue.backoff import Backoff
+from scheduler.queue.queued_pod import QueuedPod
+from tests.support.builders import make_container, make_pod
+from tests.support.core_run import changed, default_profiles
+from tests.support.fake_cluster import FakeCluster, Follower
+from tests.support.small_cluster import IMAGES, small_node
+
+SEED = 5
+PROFILES = default_profiles()
+# Checks at run time would mend what the comparison is to find.
+BATCHING = BatchOptions(max_signatures=5, max_age_seconds=0.5, verify_fraction=0.0)
+GATES = [PodSchedulingGate(name="g")]
+
+STEPS = (
+    *("burst",) * 5,
+    *("decide",) * 16,
+    *("hear",) * 6,
+    *("change_node",) * 4,
+    *("end_pod",) * 8,
+    *("serve_bind",) * 4,
+    *("hear_answer",) * 4,
+    *("foreign_pod", "label_pod", "end_nomination", "replace_node", "wait"),
+    *("nominate", "cordon") * 2,
+)
+RARE_STEPS = ("alone", "remove_node", "add_node", "wait_long", "clock_set_back", "all_nodes")
+
+FLUSHES = (Flush.EXPIRED, Flush.NODE_EVENT, Flush.EVICTED)
+"""Those that a sound scheduler comes to; the others have tests of their own, or no cause yet."""
+FACETS = ("NAME", "RESOURCES", "PORTS", "VOLUMES", "PODS", "LABELS", "TAINTS", "UNSCHEDULABLE", "IMAGES", "FEATURES")
+WANTED = (
+    *(f"flushed: {flush.value}" for flush in FLUSHES),
+    *(f"refreshed: {facet}" for facet in FACETS),
+    *(f"attempt: {attempt.value}" for attempt in Attempt),
+    *(f"nodes: {number}" for number in (1, 2, 20)),
+    "bypassed: pod_nominated",
+    "feasible: 1 to more",
+    "feasible: more to 1",
+    "feasible: some to none",
+    "feasible: none to some",
+    "an extremum moved",
+    "an extremum was lost",
+    "number of nodes or image holders changed",
+    "more rows changed than are followed one by one",
+    "bind failed",
+    "terminating",
+)
+"""What a story must come upon, so that the comparison means something."""
+
+
+def named(*names: str) -> Affinity:
+    fields = [[NodeSelectorRequirement(key="metadata.name", operator="In", values=[name])] for name in names]
+    required = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=one) for one in fields])
+    return Affinity(node_affinity=NodeAffinity(required=required))
+
+
+def preferring(zone: str) -> Affinity:
+    labels = [NodeSelectorRequirement(key="zone", operator="In", values=[zone])]
+    terms = [PreferredSchedulingTerm(weight=5, preference=NodeSelectorTerm(match_expressions=labels))]
+    return Affinity(node_affinity=NodeAffinity(preferred=terms))
+
+
+def _with(image: str = "other", ports: int = 0, **requests: str) -> dict[str, Any]:
+    held = [ContainerPort(host_port=80)] if ports else []
+    return {"containers": [make_container(image=image, requests=requests or {"cpu": "100m"}, ports=held)]}
+
+
+SHAPES: tuple[dict[str, Any], ...] = (
+    _with(cpu="100m", memory="128Mi"),
+    _with(IMAGES[0], cpu="1"),
+    _with(ports=1),
+    {**_with(IMAGES[1]), "tolerations": [Toleration(key="soft", operator="Exists")], "affinity": preferring("a")},
+    {**_with(memory="64Mi"), "node_selector": {"zone": "b"}},
+    {**_with(), "affinity": named("n0", "n1", "n17")},
+    _with(cpu="9"),
+    {**_with(cpu="2"), "tolerations": [Toleration(key="hard", operator="Exists")]},
+)
+
+
+def build_node(random: Random, name: str) -> Node:
+    """A small node that often has room."""
+    node = small_node(random, name)
+    amounts = {"cpu": random.choice(("2", "8", "16")), "memory": "8Gi", "pods": random.choice(("12", "110", "110"))}
+    return msgspec.structs.replace(node, status=msgspec.structs.replace(node.status, allocatable=amounts))
+
+
+class Watched:
+    """Stands before a Batching and looks at every decision: at what was refreshed for it, and what it rests on."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        reached: Counter[str],
+        compare: Callable[[QueuedPod, Callable[[], Decision]], Decision],
+    ) -> None:
+        self._compare = compare
+        self._batching = scheduler.state.batching
+        self._table = scheduler.state.cache.table
+        self._reached = reached
+        self._decide = self._batching.decide
+        self._batching.decide = self.decide  # type: ignore[method-assign]
+
+    def decide(self, queued: QueuedPod, profile: Profile, now: float) -> Decision:
+        key = self._batching._key(queued, profile)
+        entries = {entry.key: entry for entry in self._batching.entries}
+        entry = entries.get(key) if isinstance(key, Key) else None
+        before = None if entry is None else _state_of(entry.evaluation)
+        changes = None if before is None else self._table.changes_since(before["position"])
+        decision = self._compare(queued, lambda: self._decide(queued, profile, now))
+        if before is not None and entry is not None and decision.evaluation is entry.evaluation:
+            self._note(before, _state_of(entry.evaluation))
+            if changes is not None:
+                self._reached["more rows changed than are followed one by one"] += len(changes.rows) > 8
+                for facets in changes.facets.tolist():
+                    for facet in FACETS:
+                        self._reached[f"refreshed: {facet}"] += bool(facets & Facet[facet])
+        return decision
+
+    def _note(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        was, now = before["feasible"], after["feasible"]
+        self._reached["feasible: 1 to more"] += was == 1 and now > 1
+        self._reached["feasible: more to 1"] += was > 1 and now == 1
+        self._reached["feasible: some to none"] += was > 0 and now == 0
+        self._reached["feasible: none to some"] += was == 0 and now > 0
+        both = list(zip(before["columns"], after["columns"], strict=False))
+        self._reached["an extremum moved"] += any(one[0] != other[0] for one, other in both)
+        self._reached["an extremum was lost"] += any(
+            one[0][0] < other[0][0] or one[0][1] > other[0][1] for one, other in both
+        )
+        self._reached["number of nodes or image holders changed"] += any(one[1] != other[1] for one, other in both)
+
+
+def _state_of(evaluation: Evaluation) -> dict[str, Any]:
+    scoring = evaluation._scoring
+    columns = [] if scoring is None else [(column._extrema.values, column._token) for column in scoring.columns]
+    return {"position": evaluation._filtering._position, "feasible": evaluation.feasible_count, "columns": columns}
+
+
+def answer_of(
+    pod: PodInfo, evaluation: Evaluation, row: int | None, instead: dict[int, Status], *, is_scored: bool
+) -> dict[str, Any]:
+    """Everything that a decision rests on, by node name."""
+    table = evaluation._table
+    names = {table.name_of(number): number for number, live in enumerate(table.live.tolist()) if live}
+    found: dict[str, Any] = {
+        "node": None if row is None else table.name_of(row),
+        "verdicts": {name: evaluation.status(number) for name, number in names.items()},
+        "feasible": sorted(table.name_of(number) for number in evaluation.feasible_rows()),
+        "refused for others": {table.name_of(number): status for number, status in instead.items()},
+        "message": evaluation.failure_message(instead),
+        "rejectors": evaluation.rejectors(instead),
+    }
+    if is_scored:
+        found["scores"] = {name: evaluation.scores(names[name]) for name in found["feasible"]}
+        found["totals"] = {name: evaluation.total(names[name]) for name in found["feasible"]}
+    return found
+
+
+class BatchStory:
+    """One cluster and one scheduler. ``begin``, then ``take`` steps; each is decided in detail by its own Random."""
+
+    def __init__(self, reached: Counter[str]) -> None:
+        self.reached = reached
+        self.cluster = FakeCluster()
+        scheduler = Scheduler(PROFILES, seed=SEED, backoff=Backoff(), batching=BATCHING)
+        Watched(scheduler, reached, self.compare)
+        self.follower = Follower(self.cluster, scheduler, Header(seed=SEED, batching=BATCHING))
+        self.made = 0
+        self.names: tuple[str, ...] = ()
+
+    def begin(self, random: Random) -> None:
+        count = random.choice((1, 2, 2, 20, 20))
+        self.reached[f"nodes: {count}"] += 1
+        self.names = tuple(f"n{number}" for number in range(count))
+        for name in self.names:
+            self.cluster.put_node(build_node(random, name))
+        self.follower.hear_of_nodes(count)
+
+    def take(self, step: str, random: Random) -> None:
+        getattr(self, step)(random)
+        self.reached["steps"] += 1
+        self.reached["steps with nominated pods"] += bool(len(self.follower.state.queue.nominator))
+
+    # What happens to the cluster
+
+    def _new(self, shape: dict[str, Any], **fields: Any) -> Pod:
+        self.made += 1
+        return make_pod(f"p{self.made}", **{**shape, **fields})
+
+    def burst(self, random: Random) -> None:
+        """Pods of one or two shapes."""
+        if len(self.cluster.pods) > 8 * len(self.names) + 30:
+            return
+        shapes = random.sample(SHAPES, random.choice((1, 1, 2)))
+        for _ in range(random.randint(4, 12)):
+            priority = random.choice((None, None, 5))
+            self.cluster.put_pod(self._new(random.choice(shapes), priority=priority))
+        self.follower.hear_of_pods(100)
+
+    def foreign_pod(self, random: Random) -> None:
+        """Bound by another scheduler, to a node that is known or not."""
+        fields: dict[str, Any] = {"node_name": random.choice((*self.names, "ghost")), "scheduler_name": "other"}
+        if random.random() < 0.5:
+            fields["volumes"] = [Volume(name="claim")]
+        self.cluster.put_pod(self._new(random.choice(SHAPES), **fields))
+
+    def _pick(self, random: Random, *, assigned: bool) -> Pod | None:
+        pods = [pod for pod in self.cluster.pods.values() if bool(pod.spec.node_name) is assigned]
+        return random.choice(pods) if pods else None
+
+    def label_pod(self, random: Random) -> None:
+        pod = self._pick(random, assigned=True)
+        if pod is not None:
+            self.cluster.put_pod(changed(pod, metadata={"labels": {"app": random.choice("xyz")}}))
+
+    def end_pod(self, random: Random) -> None:
+        for _ in range(random.randint(1, 9)):
+            pod = self._pick(random, assigned=random.random() < 0.8)
+            if pod is None:
+                continue
+            if random.random() < 0.3 and pod.metadata.deletion_timestamp is None:
+                self.reached["terminating"] += 1
+                self.cluster.terminate(pod.metadata.uid)
+            else:
+                self.cluster.remove_pod(pod.metadata.uid)
+
+    def nominate(self, random: Random) -> None:
+        """A pod that waits behind a gate with room kept for it, or one that takes its turn."""
+        favourites = [node_name for _, node_name in self.follower.assumed.values()][-1:]
+        status = PodStatus(nominated_node_name=random.choice((*favourites * 3, *self.names[:3])))
+        gates = GATES if random.random() < 0.6 else None
+        shape = random.choice((SHAPES[0], SHAPES[2], *(_with(cpu=cpu) for cpu in ("2", "6", "7", "15"))))
+        pod = self._new(shape, priority=random.choice((0, 5, 9)), scheduling_gates=gates, status=status)
+        self.cluster.put_pod(pod)
+        self.follower.hear_of_pods(100)
+
+    def end_nomination(self, random: Random) -> None:
+        pods = [pod for pod in self.cluster.pods.values() if pod.spec.scheduling_gates]
+        for pod in random.sample(pods, max(0, len(pods) - random.choice((0, 0, 1)))):
+            self.cluster.remove_pod(pod.metadata.uid)
+
+    def change_node(self, random: Random) -> None:
+        """One thing of one node, or everything."""
+        node = self.cluster.nodes.get(random.choice(self.names))
+        if node is None:
+            return
+        other = build_node(random, node.metadata.name)
+        spec, status, metadata = node.spec, node.status, node.metadata
+        replace: Callable[..., Any] = msgspec.structs.replace
+        match random.randint(0, 6):
+            case 0:
+                spec = replace(spec, taints=other.spec.taints)
+            case 1:
+                spec = replace(spec, unschedulable=not spec.unschedulable)
+            case 2:
+                metadata = replace(metadata, labels=other.metadata.labels)
+            case 3:
+                status = replace(status, images=other.status.images)
+            case 4:
+                status = replace(status, allocatable=other.status.allocatable)
+            case 5:
+                status = replace(status, declared_features=[random.choice("fg")])
+            case _:
+                metadata = replace(other.metadata, uid=metadata.uid)
+                spec, status = other.spec, other.status
+        self.cluster.put_node(Node(metadata=metadata, spec=spec, status=status))
+
+    def cordon(self, random: Random) -> None:
+        """Or let pods on it again."""
+        node = self.cluster.nodes.get(random.choice(self.names[:3]))
+        if node is not None:
+            spec = msgspec.structs.replace(node.spec, unschedulable=not node.spec.unschedulable)
+            self.cluster.put_node(msgspec.structs.replace(node, spec=spec))
+            self.follower.hear_of_nodes(100)
+            self.decide_once()
+
+    def alone(self, _random: Random) -> None:
+        """For a while there is one node that takes pods, and a shape that comes before all others."""
+        for _ in range(4):
+            self.cluster.put_pod(self._new(SHAPES[0], priority=100))
+        self.follower.hear_of_pods(100)
+        self.decide_once()
+        for unschedulable in (True, False):
+            for node in list(self.cluster.nodes.values())[1:]:
+                spec = msgspec.structs.replace(node.spec, unschedulable=unschedulable)
+                self.cluster.put_node(msgspec.structs.replace(node, spec=spec))
+            self.follower.hear_of_nodes(100)
+            self.decide_once()
+
+    def all_nodes(self, random: Random) -> None:
+        """So much at once that rows are no longer followed one by one."""
+        for name in list(self.cluster.nodes):
+            node = self.cluster.nodes[name]
+            spec = msgspec.structs.replace(node.spec, taints=small_node(random, name).spec.taints)
+            self.cluster.put_node(msgspec.structs.replace(node, spec=spec))
+        self.follower.hear_of_nodes(100)
+
+    def replace_node(self, random: Random) -> None:
+        """Deleted and made again under its name."""
+        name = random.choice(self.names)
+        self.cluster.remove_node(name)
+        self.cluster.put_node(build_node(random, name))
+
+    def remove_node(self, random: Random) -> None:
+        if len(self.cluster.nodes) > 1:
+            self.cluster.remove_node(random.choice(self.names))
+
+    def add_node(self, random: Random) -> None:
+        missing = [name for name in (*self.names, "n17") if name not in self.cluster.nodes]
+        if missing and len(self.names) > 2:
+            self.cluster.put_node(build_node(random, random.choice(missing)))
+
+    # What the scheduler is told, and when
+
+    def hear(self, random: Random) -> None:
+        self.follower.hear_of_nodes(random.randint(0, 6))
+        self.follower.hear_of_pods(random.randint(0, 20))
+
+    def serve_bind(self, random: Random) -> None:
+        for _ in range(min(len(self.follower.binds), random.randint(1, 4))):
+            failed = random.random() < 0.15
+            self.reached["bind failed"] += failed
+            self.follower.serve_bind(
+                random.randrange(len(self.follower.binds)), "etcdserver: request timed out" if failed else None
+            )
+
+    def hear_answer(self, random: Random) -> None:
+        for _ in range(min(len(self.follower.answers), random.randint(1, 4))):
+            self.follower.hear_answer(random.randrange(len(self.follower.answers)))
+
+    def wait(self, random: Random) -> None:
+        self.follower.wait(random.choice((0.01, 0.02)))
+
+    def wait_long(self, random: Random) -> None:
+        self.follower.wait(random.choice((0.6, 11.0)))
+
+    def clock_set_back(self, _random: Random) -> None:
+        self.follower.wait(-0.05)
+
+    # What the scheduler does
+
+    def decide(self, random: Random) -> None:
+        for _ in range(random.randint(1, 3)):
+            self.decide_once()
+
+    def decide_once(self) -> None:
+        self.follower.decide()
+
+    def compare(self, queued: QueuedPod, decide: Callable[[], Decision]) -> Decision:
+        """A decision is that of a new evaluation, for the pod as the API showed it, on all that is known at this moment."""
+        follower = self.follower
+        cache = follower.cache_made_anew()
+        plain = PodInfo(queued.pod.pod)
+        fresh = Evaluation(PROFILES["reprise"], plain, cache.table)
+        fresh.refresh()
+        instead = self._refused(plain, fresh)
+        chosen = fresh.select(instead)
+        nominated = cache.table.row_of(plain.pod.status.nominated_node_name)
+        if nominated is not None and nominated not in instead and fresh.status(nominated).code is Code.SUCCESS:
+            chosen = nominated
+        is_scored = nominated is None and fresh.feasible_count - len(instead) > 1
+        expected = answer_of(plain, fresh, chosen, instead, is_scored=is_scored)
+
+        decision = decide()
+        self.reached["decisions"] += 1
+        self.reached["from an entry"] += decision.batch in (Attempt.HINT_USED, Attempt.HINT_NOT_USED, Attempt.FIT_ERROR)
+        # Nodes that do not fit anyhow may be among the refusals or not.
+        mine = {row: status for row, status in decision.instead.items() if _fits(decision.evaluation, row)}
+        found = answer_of(queued.pod, decision.evaluation, decision.row, mine, is_scored=is_scored)
+        assert found == expected, f"{plain.key}, {decision.batch}"
+        return decision
+
+    def _refused(self, pod: PodInfo, fresh: Evaluation) -> dict[int, Status]:
+        """Rows that fit and do not take the pod beside those nominated there, from all nodes with these on them."""
+        if not self.follower.ahead_of(pod.pod):
+            return {}
+        cache = self.follower.cache_with_nominated(pod.pod)
+        beside = Evaluation(PROFILES["reprise"], pod, cache.table)
+        beside.refresh()
+        rows = {fresh._table.name_of(row): row for row in fresh.feasible_rows()}
+        statuses = {row: beside.status(cache.table.rows[name]) for name, row in rows.items()}
+        return {row: status for row, status in statuses.items() if status.code is not Code.SUCCESS}
+
+    def end(self) -> None:
+        counters = self.follower.state.batching.counters
+        for (_, attempt), count in counters.attempts.items():
+            self.reached[f"attempt: {attempt.value}"] += count
+        for (_, flush), count in counters.flushes.items():
+            self.reached[f"flushed: {flush.value}"] += count
+        for (_, bypass), count in counters.bypasses.items():
+            self.reached[f"bypassed: {bypass.value}"] += count
+
+
+def _fits(evaluation: Evaluation, row: int) -> bool:
+    return evaluation.status(row).code is Code.SUCCESS
+
+
+def draw_step(random: Random) -> str:
+    return random.choice(RARE_STEPS) if random.random() < 0.05 else random.choice(STEPS)
+
+
+def tell(steps: int, seed: int, *, length: int = 250) -> Counter[str]:
+    """Stories of so many steps in all; what they came upon.
+
+    Raises:
+        AssertionError: a decision was not that of a new evaluation; a note tells where.
+    """
+    reached: Counter[str] = Counter()
+    for first in range(0, steps, length):
+        random = Random(f"{seed} {first}")
+        story = BatchStory(reached)
+        story.begin(random)
+        for number in range(length):
+            step = draw_step(random)
+            try:
+                story.take(step, random)
+            except AssertionError as error:
+                error.add_note(f"story {seed} {first}, step {number}: {step}")
+                raise
+        story.end()
+    return reached
+
+
+def missing(reached: Counter[str], least: int) -> dict[str, int]:
+    """What was not come upon often enough."""
+    found = {name: reached[name] for name in WANTED if reached[name] < least and not name.startswith("nodes:")}
+    found |= {name: reached[name] for name in WANTED if name.startswith("nodes:") and not reached[name]}
+    if 2 * reached["from an entry"] < reached["decisions"]:
+        found["from an entry"] = reached["from an entry"]
+    if 10 * reached["steps with nominated pods"] < reached["steps"]:
+        found["steps with nominated pods"] = reached["steps with nominated pods"]
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=Random().getrandbits(32))
+    parser.add_argument("--least", type=int, default=50, help="how often each thing has to be come upon")
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    reached = tell(options.steps, options.seed)
+    for name, count in sorted(reached.items()):
+        print(f"{count:8} {name}")
+    lacking = missing(reached, options.least)
+    if lacking:
+        print(f"too seldom: {lacking}")
+    print(f"{reached['steps']} steps, {reached['decisions']} decisions equal, {reached['from an entry']} from an entry")
+    return 1 if lacking else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
