@@ -60,7 +60,7 @@ EMPTY = DeducedSelector(0, LabelMatcher())
 class _Controller:
     """What a controller selects by, read when a pod first asks: most ReplicaSets are old revisions without pods.
 
-    ``state`` is a number that no other controller has and that this one does not keep when it selects by something else.
+    ``state`` is a number that no other one has, and a new one when it selects by something else.
     """
 
     __slots__ = ("_requirements", "selector", "state")
@@ -88,12 +88,12 @@ class _Controller:
 
 
 class _Namespace:
-    """``state`` is a number that no other namespace has and that this one does not keep when its Services change."""
+    """``state`` is 0 until there is a Service, then a number that no other one has, and a new one at each change of theirs."""
 
     __slots__ = ("controllers", "services", "state")
 
-    def __init__(self, state: int) -> None:
-        self.state = state
+    def __init__(self) -> None:
+        self.state = 0
         self.services = ServiceLabels()
         self.controllers: dict[tuple[str, str], _Controller] = {}
 
@@ -131,7 +131,7 @@ class DeducedSelectors:
             return
         there = self._namespaces.get(metadata.namespace)
         if there is None:
-            there = self._namespaces[metadata.namespace] = _Namespace(self._next_state())
+            there = self._namespaces[metadata.namespace] = _Namespace()
         if isinstance(subject, Service):
             if there.services.apply(metadata.name, subject.spec.selector or {}):
                 there.state = self._next_state()
