@@ -6,9 +6,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from scheduler.api.objects import Pod
+from scheduler.api.objects import Pod, SelectingObject
 from scheduler.core.instruction import BindPod, Condition, PatchPodStatus, PodReference, RecordEvent
-from scheduler.core.stimulus import BindFailed, NodeApplied, NodeDeleted, PodApplied, PodBound, PodDeleted
+from scheduler.core.stimulus import (
+    BindFailed,
+    NodeApplied,
+    NodeDeleted,
+    PodApplied,
+    PodBound,
+    PodDeleted,
+    SelectingObjectApplied,
+    SelectingObjectDeleted,
+)
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import load_credentials
 from scheduler.kube.dispatcher import Dispatcher, Limits
@@ -25,6 +34,7 @@ class WholeEdge:
         self.client = client
         self.pods: dict[str, Pod] = {}  # by name
         self.nodes: set[str] = set()
+        self.selecting: dict[tuple[str, str], SelectingObject] = {}  # by kind and name
         self.deleted: list[tuple[str, str]] = []
         self.answers: list[PodBound | BindFailed] = []
         self._news = asyncio.Event()
@@ -44,6 +54,10 @@ class WholeEdge:
                 self.nodes.add(node.metadata.name)
             case NodeDeleted(name=name):
                 self.nodes.remove(name)
+            case SelectingObjectApplied(subject=subject):
+                self.selecting[type(subject).__name__, subject.metadata.name] = subject
+            case SelectingObjectDeleted(kind=kind, name=name):
+                del self.selecting[kind, name]
             case PodBound() | BindFailed():
                 self.answers.append(stimulus)
         self._news.set()
