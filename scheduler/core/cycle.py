@@ -51,10 +51,7 @@ def schedule_one(state: State, now: float) -> CycleResult | None:
         return None
     pod = queued.pod
     profile = state.profile_of(pod)
-    if profile is None or state.cache.pod(pod.uid) is not None:
-        # Nobody's any more, or already assumed: there is nothing to decide.
-        state.queue.done(pod.uid)
-        return _result(queued, SKIPPED, [])
+    assert profile is not None, f"pod {pod.key} is queued and no profile's"
     if pod.pod.metadata.deletion_timestamp is not None:
         state.queue.done(pod.uid)
         message = f"skip schedule deleting pod: {pod.key}"

@@ -13,7 +13,7 @@ from scheduler.core.changes import ASSIGNED_POD_DELETE
 from scheduler.core.measurements import Measurements
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import SUCCESS, Code, Status
+from scheduler.framework.status import Code, Status
 from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.queued_pod import QueuedPod
@@ -106,10 +106,7 @@ class State:
             self._bad.pop((kind, key_of(metadata)), None)
 
     def _pre_enqueue(self, pod: PodInfo) -> Status:
-        profile = self.profile_of(pod)
-        if profile is None:
-            return SUCCESS
-        status = profile.run_pre_enqueue(pod)
+        status = self.profiles[pod.pod.spec.scheduler_name].run_pre_enqueue(pod)
         if status.code is Code.ERROR:
             self.measurements.plugin_failures[status.plugin] += 1
         return status

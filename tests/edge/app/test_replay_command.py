@@ -11,7 +11,7 @@ import pytest
 from scheduler.app.cli import main
 from scheduler.config.configuration import from_object
 from scheduler.core.scheduler import Scheduler
-from scheduler.core.stimulus import NodeApplied, PodApplied, Stimulus
+from scheduler.core.stimulus import BindFailed, NodeApplied, PodApplied, Stimulus
 from scheduler.core.story import Header, RecordingScheduler
 from tests.support.builders import make_node, make_pod
 
@@ -69,6 +69,36 @@ def test_a_step_that_comes_out_differently_is_shown(story: Path, capsys: Capture
     assert printed[2].startswith("  replayed ")
     assert '"n1"' in printed[2]
     assert printed[3] == "1 steps differ"
+
+
+def test_a_decision_that_finds_nobody_waiting_is_a_difference(story: Path, capsys: Captured) -> None:
+    lines = story.read_text().splitlines()
+    del lines[2]
+    story.write_text("\n".join(lines))
+
+    assert main(["replay", str(story)]) == 1
+    assert capsys.readouterr().out.splitlines()[2:] == ['  replayed {"schedule":2.0}', "1 steps differ"]
+
+
+def test_recording_changes_nothing_for_its_user(tmp_path: Path) -> None:
+    made = from_object(None)
+    profiles = {one.scheduler_name: one for one in made.profiles}
+    plain, inner = (Scheduler(profiles, seed=3, backoff=made.backoff) for _ in range(2))
+    with (tmp_path / "story").open("wb") as out:
+        recording = RecordingScheduler(inner, Header(seed=3), out.write)
+        nameless = NodeApplied(now=1.0, node=make_node(""))
+        for stimulus in (*STIMULI, nameless, BindFailed(now=1.0, uid="nobody", node_name="n1", error="refused")):
+            assert recording.handle(stimulus) == plain.handle(stimulus)
+        assert recording.schedule_one(2.0) == plain.schedule_one(2.0)
+        failed = BindFailed(now=2.0, uid="default-web", node_name="n1", error="refused")
+        answered = recording.handle(failed)
+        assert answered == plain.handle(failed)
+        assert len(answered) == 2
+        assert recording.schedule_one(2.0) is None
+        bad = recording.take_bad_objects()
+        assert bad == plain.take_bad_objects()
+        assert len(bad) == 1
+    assert recording.state is inner.state
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,11 @@ POD_CHANGES: dict[str, tuple[Pod, Pod, list[str]]] = {
         pod(PodStatus(resource_claim_statuses=[PodResourceClaimStatus(name="a")])),
         ["UpdatePodGeneratedResourceClaim"],
     ),
+    "another claim": (
+        pod(PodStatus(resource_claim_statuses=[PodResourceClaimStatus(name="a")])),
+        pod(PodStatus(resource_claim_statuses=[PodResourceClaimStatus(name="b")])),
+        ["UpdatePodGeneratedResourceClaim"],
+    ),
     "extended claim": (
         pod(),
         pod(PodStatus(extended_resource_claim_status={"resourceClaimName": "c"})),

@@ -148,6 +148,7 @@ def test_a_terminating_pod_is_skipped_with_an_event_and_forgotten() -> None:
     assert result.instructions == failure(pod, message, reason="", now=5.0)[:1]
     assert (result.outcome, result.message) == ("skipped", message)
     assert core.rooms(pod) == []
+    assert not core.state.queue.is_in_flight(pod.metadata.uid)
     assert core.state.measurements.attempts == {}
 
 
