@@ -141,8 +141,6 @@ class SchedulingQueue:
             if queued is None:
                 return None
             self.incoming[Room.ACTIVE, POPPED_FROM_BACKOFF] += 1
-            if queued.initial_attempt_timestamp is None:
-                queued.initial_attempt_timestamp = now
         self._leave(queued.pod.uid)
         queued.attempts += 1
         queued.room = Room.IN_FLIGHT

@@ -9,6 +9,7 @@ import msgspec
 from scheduler.api.objects import Pod
 from scheduler.framework.cluster_event import UNSCHEDULABLE_TIMEOUT, ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.signature import Signature
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.queued_pod import QueuedPod, Room
@@ -45,12 +46,12 @@ def sort_key(pod: PodInfo, timestamp: float) -> tuple[Any, ...]:
 
 
 def make_queue(**options: Any) -> SchedulingQueue:
+    given: dict[str, Any] = {"pre_enqueue": gate, **options}
     return SchedulingQueue(
         sort_key=sort_key,
-        pre_enqueue=gate,
         events_of=lambda _pod, plugin: REGISTERED.get(plugin, ()),
         backoff=Backoff(),
-        **options,
+        **given,
     )
 
 
@@ -373,3 +374,128 @@ def test_many_moves_do_not_grow_the_heap() -> None:
 
     assert len(queue._active._places) < 50
     assert pop(queue, 2.0).pod.pod.metadata.resource_version == "4999"
+
+
+def test_an_event_may_help_only_pods_up_to_a_priority() -> None:
+    queue = make_queue()
+    for priority in (4, 5, 6):
+        queue.add(make(f"p{priority}", priority=priority), 0.0)
+        reject(queue, 0.0, "Fit")
+
+    assert queue.move_all(NODE_ADD, 9.0, up_to_priority=5) == 2
+    assert room_of(queue, "p6") is Room.UNSCHEDULABLE
+
+
+def test_a_flushed_pod_that_fails_again_and_is_woken_by_an_event_was_not_flushed() -> None:
+    queue = make_queue()
+    queue.add(make(), 0.0)
+    reject(queue, 0.0, "Fit")
+    queue.flush(0.0)
+    queue.flush(330.0)
+    assert reject(queue, 331.0, "Fit").was_flushed is False
+    queue.move_all(NODE_ADD, 400.0)
+
+    assert not pop(queue, 400.0).was_flushed
+
+
+def signed(pod: PodInfo) -> Signature | None:
+    """A signature for each priority; none for pods without one."""
+    return SIGNATURES.get(pod.priority)
+
+
+SIGNATURES = {priority: Signature("reprise", (priority,)) for priority in (1, 2)}
+ONE, TWO = SIGNATURES[1], SIGNATURES[2]
+
+
+def test_a_waiting_pod_is_found_by_its_signature_in_whichever_room() -> None:
+    queue = make_queue(sign=signed)
+    assert not queue.is_waiting(ONE)
+    queue.add(make("a", priority=1), 0.0)
+    assert (queue.is_waiting(ONE), queue.is_waiting(TWO)) == (True, False)
+
+    queued = pop(queue, 1.0)
+    assert queued.signature is ONE
+    assert not queue.is_waiting(ONE)
+    queue.add_failed(queued, queued.pod, ("Fit",), 1.0)
+    assert queue.is_waiting(ONE)
+    queue.move_all(NODE_ADD, 1.5)
+    assert room_of(queue, "a") is Room.BACKOFF
+    assert queue.is_waiting(ONE)
+    queue.flush(9.0)
+    assert room_of(queue, "a") is Room.ACTIVE
+    assert queue.is_waiting(ONE)
+    queue.delete("a")
+    assert not queue.is_waiting(ONE)
+
+
+def test_pods_with_one_signature_are_counted() -> None:
+    queue = make_queue(sign=signed)
+    queue.add(make("a", priority=1), 0.0)
+    queue.add(make("b", priority=1), 0.0)
+    queue.delete("a")
+    assert queue.is_waiting(ONE)
+
+    queue.delete("b")
+    assert not queue.is_waiting(ONE)
+
+
+def test_a_pod_that_changes_is_signed_anew() -> None:
+    queue = make_queue(sign=signed)
+    queue.add(make("a", priority=1), 0.0)
+    queue.update(make("a", priority=2, version="2"), [POD_UPDATE], 1.0)
+    assert (queue.is_waiting(ONE), queue.is_waiting(TWO)) == (False, True)
+
+    queue.update(make("a", priority=3, version="3"), [POD_UPDATE], 1.0)
+    assert (queue.is_waiting(ONE), queue.is_waiting(TWO)) == (False, False)
+    queue.update(make("a", priority=1, version="4"), [POD_UPDATE], 1.0)
+    assert queue.is_waiting(ONE)
+    assert pop(queue, 2.0).signature is ONE
+
+
+def test_a_pod_that_failed_is_signed_as_it_is_by_then() -> None:
+    queue = make_queue(sign=signed)
+    queue.add(make("a", priority=1), 0.0)
+    queued = pop(queue, 0.0)
+    queue.add_failed(queued, make("a", priority=2, version="2"), ("Fit",), 1.0)
+
+    assert (queue.is_waiting(ONE), queue.is_waiting(TWO)) == (False, True)
+
+
+def test_long_parked_pods_are_looked_at_every_thirty_seconds_whatever_the_time() -> None:
+    queue = make_queue(max_unschedulable_seconds=5.0)
+    queue.flush(1000.0)
+    queue.add(make(), 1000.0)
+    reject(queue, 1000.0, "Nobody")
+
+    queue.flush(1029.0)
+    assert room_of(queue, "a") is Room.UNSCHEDULABLE
+    queue.flush(1030.0)
+    assert room_of(queue, "a") is Room.ACTIVE
+
+
+def test_a_pod_that_was_parked_a_moment_ago_is_not_flushed_whatever_the_time() -> None:
+    queue = make_queue()
+    queue.flush(1000.0)
+    queue.add(make(), 1010.0)
+    reject(queue, 1010.0, "Nobody")
+    queue.flush(1030.0)
+
+    assert room_of(queue, "a") is Room.UNSCHEDULABLE
+
+
+def test_a_pod_that_stays_gated_is_asked_about_again_five_minutes_after_its_last_flush() -> None:
+    asked: list[PodInfo] = []
+
+    def pre_enqueue(pod: PodInfo) -> Status:
+        asked.append(pod)
+        return gate(pod)
+
+    queue = make_queue(pre_enqueue=pre_enqueue)
+    queue.flush(0.0)
+    queue.add(make(gated=True), 0.0)
+    counts = []
+    for now in (300.0, 330.0, 360.0, 630.0, 660.0):
+        queue.flush(now)
+        counts.append(len(asked))
+
+    assert counts == [1, 2, 2, 2, 3]
