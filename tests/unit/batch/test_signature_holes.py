@@ -63,9 +63,9 @@ DIFFERENT = {
         of(make_container(requests={"memory": "1Gi"}), resources=sized({"cpu": "1", "memory": "1Gi"})),
         of(make_container(requests={"cpu": "1", "memory": "1Gi"})),
     ),
-    "an image once, and twice": (
-        of(make_container("a", image="db:1"), make_container("b", image="app:1")),
-        of(make_container("a", image="db:1"), make_container("b", image="app:1"), make_container("c", image="db:1")),
+    "one image twice, and the other": (
+        of(*(make_container(f"c{number}", image=image) for number, image in enumerate(("db:1", "app:1", "db:1")))),
+        of(*(make_container(f"c{number}", image=image) for number, image in enumerate(("db:1", "app:1", "app:1")))),
     ),
     "an image in a volume": (
         of(make_container(image="app:1")),

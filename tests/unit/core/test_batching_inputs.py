@@ -22,13 +22,19 @@ from scheduler.api.objects import (
     PreferredSchedulingTerm,
     Taint,
 )
-from scheduler.framework.plugin import Plugin
+from scheduler.framework import ops
+from scheduler.framework.columns import same_verdict
+from scheduler.framework.facet import Facet
+from scheduler.framework.ops import Masks
+from scheduler.framework.plugin import CycleState, Plugin
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.view import NodeView
 from scheduler.plugins import image_locality, node_affinity, node_ports, node_unschedulable, taint_toleration
 from scheduler.plugins.node_resources_fit import NodeResourcesFit
 from tests.support.builders import make_container, make_node, make_pod
 from tests.support.core_run import Core
-from tests.support.scripted_plugins import make_profile
-from tests.support.signed_plugins import FOREVER, SignedScore, batch_of
+from tests.support.scripted_plugins import make_profile, named
+from tests.support.signed_plugins import FOREVER, SignedFilter, SignedScore, batch_of
 
 MIB = 2**20
 
@@ -63,8 +69,9 @@ def soft(name: str, taints: int, **fields: Any) -> Node:
 
 
 def test_the_most_taints_of_a_node_move_the_scores_of_others() -> None:
-    """n0 has 100 or 0+10; n1, with one taint, 0 or 90, and 60 points of its own."""
-    core = run(taint_toleration.TaintToleration(), nodes=[soft("n0", 0), soft("n1", 1), soft("n2", 1)], n1=30)
+    """n0 has 100 and 2 points of its own; n1, with one taint, 0 or 90, and 60. n3 has as few taints as n0."""
+    nodes = [soft("n0", 0), soft("n1", 1), soft("n2", 1), soft("n3", 0)]
+    core = run(taint_toleration.TaintToleration(), nodes=nodes, n0=1, n1=30)
     assert [decide(core) for _ in range(2)] == [("no_hint", "n0"), ("hint_used", "n0")]
     core.nodes(soft("n2", 10))
     assert decide(core) == ("hint_used", "n1")
@@ -265,6 +272,18 @@ def test_another_node_in_the_row_of_one_that_is_gone_is_another_node() -> None:
     core.node_gone("n1")
     core.nodes(make_node("n9"))
     assert decide(core) == ("hint_used", "n9")
+
+
+def test_a_plugin_that_reads_nothing_of_a_node_is_asked_about_a_new_one() -> None:
+    """It refuses every pod of the shape, whatever the node."""
+    core = run(named(SignedFilter, "Never", facets=Facet.NONE, filter=_refuse_all), nodes=[make_node("n0")])
+    assert [decide(core) for _ in range(2)] == [("no_hint", ""), ("fit_error", "")]
+    core.nodes(make_node("n1"))
+    assert decide(core) == ("fit_error", "")
+
+
+def _refuse_all(plugin: Plugin, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+    return ops.bit(same_verdict(nodes, True), 0)
 
 
 def test_ties_are_decided_as_in_a_full_evaluation() -> None:

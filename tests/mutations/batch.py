@@ -1,0 +1,316 @@
+"""Faults in the batch cache, in what its entries rest on, and in signatures: one for each input of a decision and each invalidation."""
+
+from __future__ import annotations
+
+from tests.mutations.mutant import Mutant
+
+INPUTS = "tests/unit/core/test_batching_inputs.py"
+BATCHING = "tests/unit/core/test_batching.py"
+FAILURES = "tests/unit/core/test_batching_failures.py"
+NOMINATED = "tests/unit/core/test_batching_nominated.py"
+ENTRIES = "tests/unit/batch/test_entries.py"
+HOLES = "tests/unit/batch/test_signature_holes.py"
+
+MUTANTS = (
+    # A row that leaves keeps holding the extremum.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "extrema.leave(old)",
+        "pass",
+        (f"{INPUTS}::test_the_node_with_the_most_taints_enters_and_leaves",),
+    ),
+    # A row that enters does not move the extremum.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "extrema.enter(score)",
+        "pass",
+        (f"{INPUTS}::test_the_most_taints_of_a_node_move_the_scores_of_others",),
+    ),
+    # The last holder that leaves does not take the extremum with it.
+    Mutant(
+        "scheduler/profile/extrema.py",
+        "self._highest = int(np.count_nonzero(scores == self.high))",
+        "self._highest = len(scores)",
+        ("tests/unit/profile/test_extrema.py::test_the_last_holder_that_leaves_loses_the_value_and_no_other_does",),
+    ),
+    # An extremum without a holder is not looked for.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "if self._normalizer is not None and (whole or self._extrema.is_lost):",
+        "if self._normalizer is not None and whole:",
+        (f"{INPUTS}::test_one_of_two_nodes_with_the_most_taints_leaves",),
+    ),
+    # A moved extremum renormalises the changed row only.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "return whole or self._extrema.values != before",
+        "return whole",
+        (f"{INPUTS}::test_the_highest_preference_of_a_node_moves_the_scores_of_others",),
+    ),
+    # Extrema over all nodes, feasible or not.
+    Mutant(
+        "scheduler/profile/extrema.py",
+        "scores = raw[feasible]",
+        "scores = raw",
+        ("tests/unit/profile/test_extrema.py::test_rows_that_are_not_feasible_do_not_count",),
+    ),
+    # A single node is not chosen without scores.
+    Mutant(
+        "scheduler/profile/evaluation.py",
+        "if self.feasible_count == 1:\n            return int(np.argmax(self._filtering.feasible))",
+        "if self.feasible_count == 1 and self._scoring is not None:\n            return int(np.argmax(self._scoring.keyed))",
+        (f"{INPUTS}::test_a_last_node_is_taken_whatever_its_score",),
+    ),
+    # What was scored once is not scored again.
+    Mutant(
+        "scheduler/profile/evaluation.py",
+        "self._scoring.refresh(self._table, self._filtering.feasible)",
+        "self._scoring.refresh(self._table, self._filtering.feasible) if self._scoring._position < 0 else None",
+        (f"{INPUTS}::test_the_most_taints_of_a_node_move_the_scores_of_others",),
+    ),
+    # The number of feasible nodes is not followed.
+    Mutant(
+        "scheduler/profile/filtering.py",
+        "self.feasible_count += fits - self._feasible_cells[row]",
+        "pass",
+        (f"{INPUTS}::test_without_a_node_the_entry_says_why",),
+    ),
+    # The number of nodes is not part of ImageLocality's inputs.
+    Mutant(
+        "scheduler/plugins/image_locality.py",
+        "return (nodes.total_nodes, *(",
+        "return (0, *(",
+        (f"{INPUTS}::test_the_number_of_nodes_moves_the_scores_of_all",),
+    ),
+    # The holders of an image are not part of ImageLocality's inputs.
+    Mutant(
+        "scheduler/plugins/image_locality.py",
+        "*(nodes.image_version(name) for name in _images(state, pod)))",
+        "*(0 for name in _images(state, pod)))",
+        (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
+    ),
+    # A changed input beyond the row is not noticed.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "if changes is None or token != self._token:",
+        "if changes is None:",
+        (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
+    ),
+    # A new node does not drop what is restricted to named nodes.
+    Mutant(
+        "scheduler/core/handlers.py",
+        "state.batching.entries.node_added(stimulus.now)",
+        "pass",
+        (f"{BATCHING}::test_a_new_node_drops_an_entry_for_named_nodes",),
+    ),
+    # Every new node drops every entry.
+    Mutant(
+        "scheduler/batch/entries.py",
+        "if entry.evaluation.is_restricted]",
+        "]",
+        (f"{ENTRIES}::test_a_new_node_drops_what_is_restricted_to_named_nodes",),
+    ),
+    # Pods for one named node are kept.
+    Mutant(
+        "scheduler/profile/evaluation.py",
+        "return self._table.node_count < _FEWEST or self._has_several_nodes()",
+        "return True",
+        (f"{BATCHING}::test_pods_for_one_named_node_of_several_leave_nothing_behind",),
+    ),
+    # Nominated pods are looked at when nothing is cached only.
+    Mutant(
+        "scheduler/core/batching.py",
+        "            evaluation.refresh()\n            instead = self._refusals(pod, profile)\n            row = evaluation.select(instead)",
+        "            evaluation.refresh()\n            instead = NOTHING_INSTEAD\n            row = evaluation.select(instead)",
+        (f"{NOMINATED}::test_the_best_node_is_kept_for_a_nominated_pod",),
+    ),
+    # Nominated pods of any priority are ahead.
+    Mutant(
+        "scheduler/queue/nominator.py",
+        "one.uid != pod.uid and one.priority >= pod.priority",
+        "one.uid != pod.uid",
+        (f"{NOMINATED}::test_a_pod_of_a_higher_priority_does_not_leave_room_and_shares_the_entry",),
+    ),
+    # A node kept for others still counts in the extrema.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "extrema.find(self.raw, feasible)",
+        "extrema = self._extrema",
+        (f"{NOMINATED}::test_the_worst_node_that_leaves_moves_the_choice_between_the_others",),
+    ),
+    # A node kept for others is written into the entry.
+    Mutant(
+        "scheduler/profile/evaluation.py",
+        "feasible = self._filtering.feasible.copy()",
+        "feasible = self._filtering.feasible",
+        (f"{NOMINATED}::test_the_entry_is_as_it_was_once_the_nomination_is_gone",),
+    ),
+    # A pod's own nomination is not tried first.
+    Mutant(
+        "scheduler/core/batching.py",
+        "row = self._nominated_row(pod, evaluation, instead)",
+        "row = None",
+        (f"{BATCHING}::test_a_pod_with_a_nomination_tries_that_node_first_and_drops_nothing",),
+    ),
+    # A pod with a nomination uses an entry.
+    Mutant(
+        "scheduler/core/batching.py",
+        "if queued.pod.pod.status.nominated_node_name:\n            return Bypass.POD_NOMINATED",
+        "",
+        (f"{BATCHING}::test_a_pod_with_a_nomination_tries_that_node_first_and_drops_nothing",),
+    ),
+    # What Services make of a pod does not keep it from an entry.
+    Mutant(
+        "scheduler/core/batching.py",
+        "if deduced.is_empty else Bypass.POD_NOT_BATCHABLE",
+        "if deduced else Bypass.POD_NOT_BATCHABLE",
+        (f"{BATCHING}::test_pods_of_a_service_are_not_batched_until_there_are_spread_constraints",),
+    ),
+    # Profiles share signatures.
+    Mutant(
+        "scheduler/framework/signature.py",
+        "key = (scheduler_name, fragments)",
+        'key = ("", fragments)',
+        ("tests/unit/framework/test_signature.py::test_profiles_do_not_share_signatures",),
+    ),
+    # Entries do not expire.
+    Mutant(
+        "scheduler/batch/entries.py",
+        "if self._options.max_age_seconds and not 0 <= age <= self._options.max_age_seconds:",
+        "if False:",
+        (f"{BATCHING}::test_an_entry_that_is_too_old_is_made_anew",),
+    ),
+    # A clock that is set back makes an entry young.
+    Mutant(
+        "scheduler/batch/entries.py",
+        "and not 0 <= age <= self._options",
+        "and not age <= self._options",
+        (f"{BATCHING}::test_a_clock_that_was_set_back_drops_the_entry",),
+    ),
+    # Use does not keep an entry.
+    Mutant(
+        "scheduler/batch/entries.py",
+        "self._entries.move_to_end(key)\n        return entry\n\n    def was_seen",
+        "return entry\n\n    def was_seen",
+        (f"{ENTRIES}::test_the_one_that_was_not_used_for_longest_makes_room",),
+    ),
+    # An evaluation is kept whether a pod of its shape is expected or not.
+    Mutant(
+        "scheduler/core/batching.py",
+        "if is_expected_again and decision",
+        "if decision",
+        (f"{BATCHING}::test_a_shape_that_came_once_and_waits_no_more_is_not_kept",),
+    ),
+    # An entry stays after a plugin failed in it.
+    Mutant(
+        "scheduler/core/batching.py",
+        "            self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)\n            return None",
+        "            return None",
+        (f"{FAILURES}::test_a_plugin_that_fails_while_a_row_is_refreshed_ends_the_entry_and_not_the_pod",),
+    ),
+    # A check that finds another decision changes nothing.
+    Mutant(
+        "scheduler/core/batching.py",
+        "return fresh._replace(batch=decision.batch, mismatch=mismatch)",
+        "return decision",
+        (f"{FAILURES}::test_a_wrong_plugin_is_caught_and_the_pod_gets_the_right_node",),
+    ),
+    # Batching goes on after a check found another decision.
+    Mutant(
+        "scheduler/core/batching.py",
+        'self.off[name] = f"verification found another decision: {difference}"',
+        "pass",
+        (f"{FAILURES}::test_a_wrong_plugin_is_caught_and_the_pod_gets_the_right_node",),
+    ),
+    # A check does not compare reasons.
+    Mutant(
+        "scheduler/profile/evaluation.py",
+        "if row is None and self._filtering.differs(other._filtering, self._table.live):",
+        "if False:",
+        (f"{FAILURES}::test_a_check_sees_a_refusal_for_another_reason",),
+    ),
+    # A reader who looked away too long is told of what is left.
+    Mutant(
+        "scheduler/cache/journal.py",
+        "        if count > self._capacity:\n            return None\n",
+        "        count = min(count, self._capacity)\n        position = self.position - count\n",
+        (f"{INPUTS}::test_an_entry_that_was_not_used_for_too_many_changes_is_brought_up_to_date_all_the_same",),
+    ),
+    # Another node in the row of one that is gone is taken for that one.
+    Mutant(
+        "scheduler/profile/filtering.py",
+        "return int(plugin.facets | Facet.NAME)",
+        "return int(plugin.facets)",
+        (f"{INPUTS}::test_a_plugin_that_reads_nothing_of_a_node_is_asked_about_a_new_one",),
+    ),
+    # A taint on a node is not noticed.
+    Mutant(
+        "scheduler/cache/node_table.py",
+        "changed |= Facet.TAINTS",
+        "pass",
+        (f"{INPUTS}::test_a_node_that_became_unfit_is_not_offered",),
+    ),
+    # A cordon is not noticed.
+    Mutant(
+        "scheduler/cache/node_table.py",
+        "changed |= Facet.UNSCHEDULABLE",
+        "pass",
+        (f"{INPUTS}::test_a_node_that_became_unfit_is_not_offered",),
+    ),
+    # Labels of a node are not noticed.
+    Mutant(
+        "scheduler/cache/node_table.py",
+        "changed |= Facet.LABELS",
+        "pass",
+        (f"{INPUTS}::test_a_node_that_became_unfit_is_not_offered",),
+    ),
+    # Allocatable amounts are not noticed.
+    Mutant(
+        "scheduler/cache/node_table.py",
+        "changed |= Facet.RESOURCES",
+        "pass",
+        (f"{INPUTS}::test_a_node_that_became_unfit_is_not_offered",),
+    ),
+    # Another size of an image is not noticed.
+    Mutant(
+        "scheduler/cache/images.py",
+        "self._versions[name] = self._changes",
+        "self._versions.setdefault(name, self._changes)",
+        (f"{INPUTS}::test_an_image_of_another_size_moves_the_score",),
+    ),
+    # Host ports of a pod that comes are not noticed.
+    Mutant(
+        "scheduler/cache/pod_facts.py",
+        "    if pod.host_ports:\n        facets |= PORTS\n",
+        "",
+        (f"{INPUTS}::test_a_host_port_that_a_pod_took_is_taken_until_that_pod_is_gone",),
+    ),
+    # Heartbeats are changes.
+    Mutant(
+        "scheduler/cache/node_table.py",
+        "            if changed:\n                self._record(row, int(changed))\n            return old",
+        "            self._record(row, int(changed))\n            return old",
+        (f"{BATCHING}::test_heartbeats_cost_an_entry_nothing",),
+    ),
+    # Ties in an entry are decided by row.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "(total << TIE_KEY_BITS) + table.tie_key(row) if fits",
+        "(total << TIE_KEY_BITS) if fits",
+        (f"{INPUTS}::test_ties_are_decided_as_in_a_full_evaluation",),
+    ),
+    # The protocol of a host port is not signed.
+    Mutant(
+        "scheduler/plugins/node_ports.py",
+        "(port.host_ip, port.protocol, port.port) for port",
+        '(port.host_ip, "", port.port) for port',
+        (HOLES,),
+    ),
+    # An image twice is signed like once.
+    Mutant(
+        "scheduler/plugins/image_locality.py",
+        "return tuple(sorted(normalized_image_name(name) for name in pod.images))",
+        "return tuple(sorted({normalized_image_name(name) for name in pod.images}))",
+        (HOLES,),
+    ),
+)
