@@ -12,7 +12,7 @@ import pytest
 
 from scheduler.app import cli
 from scheduler.app.cli import main, parser
-from tests.edge.app.test_evaluate_jsonl import full, node, step
+from tests.support.plain_lines import full, node, step
 
 REPRISE = [sys.executable, "-m", "scheduler.app.cli"]
 

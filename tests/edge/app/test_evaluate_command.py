@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scheduler.app.cli import main
-from tests.edge.app.test_evaluate_jsonl import full, node, pod
+from tests.support.plain_lines import full, node, pod
 
 Json = dict[str, Any]
 Captured = pytest.CaptureFixture[str]

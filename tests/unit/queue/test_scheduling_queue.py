@@ -281,3 +281,50 @@ def test_an_event_may_help_only_pods_up_to_a_priority() -> None:
 
     assert queue.move_all(NODE_ADD, 9.0, up_to_priority=5) == 2
     assert room_of(queue, "p6") is Room.UNSCHEDULABLE
+
+
+def test_moves_are_counted_by_room_and_event() -> None:
+    queue = make_queue()
+    queue.add(make("a"), 0.0)
+    reject(queue, 1.0, "Fit")
+    queue.move_all(NODE_ADD, 1.5)
+    pop(queue, 1.6)
+    queue.add(make("b"), 0.0)
+    reject(queue, 1.0)
+    queue.flush(5.0)
+
+    assert queue.incoming == {
+        ("active", "UnscheduledPodAdd"): 2,
+        ("unschedulable", "ScheduleAttemptFailure"): 1,
+        ("backoff", "NodeAdd"): 1,
+        ("active", "PopFromBackoffQ"): 1,
+        ("backoff", "ScheduleAttemptFailure"): 1,
+        ("active", "BackoffComplete"): 1,
+    }
+
+
+def test_a_pod_that_is_gated_counts_as_unschedulable_once_for_as_long_as_it_is() -> None:
+    queue = make_queue()
+    queue.add(make(gated=True), 0.0)
+    assert queue.move_all(GATES_GONE, 1.0) == 0
+    assert queue.move_all(GATES_GONE, 2.0) == 0
+
+    assert queue.incoming == {("unschedulable", "UnscheduledPodAdd"): 1}
+    queued = queue.get("a")
+    assert queued is not None
+    assert queued.unschedulable_plugins == ("Gates",)
+
+
+def test_a_rejected_pod_that_is_gated_when_it_wakes_stays_out() -> None:
+    """PreEnqueue is asked again whenever a pod is to be tried."""
+    queue = make_queue()
+    queue.add(make(), 0.0)
+    reject(queue, 0.0, "Fit")
+    queued = queue.get("a")
+    assert queued is not None
+    queue.update(make(gated=True, version="2"), [POD_UPDATE], 1.0)
+    assert queue.move_all(NODE_ADD, 9.0) == 0
+
+    assert room_of(queue, "a") is Room.GATED
+    assert queued.unschedulable_plugins == ("Fit", "Gates")
+    assert queue.incoming["unschedulable", "NodeAdd"] == 1
