@@ -52,7 +52,7 @@ types: setup ## check types (mypy --strict)
 	@$(BIN)/mypy
 
 .PHONY: story-long
-story-long: setup ## tell long stories of the batch cache, each decision compared with a new evaluation (ARGS='--steps 20000 --seed 7')
+story-long: setup ## tell long stories of the batch cache, each decision compared with a new evaluation (ARGS='--steps 30000 --seed 7')
 	@$(BIN)/python -m tests.support.batch_story $(ARGS)
 
 .PHONY: test-oracle

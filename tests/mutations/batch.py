@@ -271,12 +271,12 @@ MUTANTS = (
         "pass",
         (f"{INPUTS}::test_a_node_that_became_unfit_is_not_offered",),
     ),
-    # Another size of an image is not noticed.
+    # A node that loses an image goes unnoticed.
     Mutant(
         "scheduler/cache/images.py",
-        "self._versions[name] = self._changes",
-        "self._versions.setdefault(name, self._changes)",
-        (f"{INPUTS}::test_an_image_of_another_size_moves_the_score",),
+        "                del sizes[row]\n                self._note(name)\n",
+        "                del sizes[row]\n",
+        (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
     ),
     # Host ports of a pod that comes are not noticed.
     Mutant(

@@ -1,6 +1,6 @@
 """A story whose decisions mostly come from the batch cache, each compared with a new evaluation of the plain objects.
 
-``python -m tests.support.batch_story --steps 20000`` tells long ones and prints what they came upon.
+``python -m tests.support.batch_story --steps 30000`` tells long ones and prints what they came upon.
 """
 
 from __future__ import annotations
@@ -475,7 +475,7 @@ def missing(reached: Counter[str], least: int) -> dict[str, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--steps", type=int, default=30_000)
     parser.add_argument("--seed", type=int, default=Random().getrandbits(32))
     parser.add_argument("--least", type=int, default=50, help="how often each thing has to be come upon")
     options = parser.parse_args()

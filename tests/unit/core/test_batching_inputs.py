@@ -69,8 +69,8 @@ def soft(name: str, taints: int, **fields: Any) -> Node:
 
 
 def test_the_most_taints_of_a_node_move_the_scores_of_others() -> None:
-    """n0 has 100 and 2 points of its own; n1, with one taint, 0 or 90, and 60. n3 has as few taints as n0."""
-    nodes = [soft("n0", 0), soft("n1", 1), soft("n2", 1), soft("n3", 0)]
+    """n0 has 100 and 2 points of its own; n1, with one taint, 0 or 90, and 60. Six more have as few taints as n0."""
+    nodes = [soft("n0", 0), soft("n1", 1), soft("n2", 1), *(soft(f"n{number}", 0) for number in range(3, 9))]
     core = run(taint_toleration.TaintToleration(), nodes=nodes, n0=1, n1=30)
     assert [decide(core) for _ in range(2)] == [("no_hint", "n0"), ("hint_used", "n0")]
     core.nodes(soft("n2", 10))
