@@ -192,17 +192,26 @@ class Dispatcher:
 
     def _start_jobs(self) -> None:
         """Fill the free slots."""
-        while self._in_flight < self._max_in_flight:
-            job = self._queues.choose(may_send_event=self._queues.has_event() and self._bucket.wait_seconds() <= 0.0)
-            if job is None:
-                self._wait_for_bucket()
-                return
-            if job.lane is Lane.EVENT:
-                self._bucket.take()
-            self._in_flight += 1
-            task = asyncio.get_running_loop().create_task(self._run_job(job))
+        while (job := self._next_job()) is not None:
+            task = asyncio.get_running_loop().create_task(self._run_jobs(job))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    def _next_job(self) -> Job | None:
+        """The job that is to start now, if there is one and a slot for it; it has the slot then."""
+        if self._in_flight >= self._max_in_flight:
+            return None
+        job = self._queues.choose(may_send_event=self._may_send_event)
+        if job is None:
+            self._wait_for_bucket()
+            return None
+        if job.lane is Lane.EVENT:
+            self._bucket.take()
+        self._in_flight += 1
+        return job
+
+    def _may_send_event(self) -> bool:
+        return self._bucket.wait_seconds() <= 0.0
 
     def _wait_for_bucket(self) -> None:
         """Nothing but the rate limit holds an Event back: look again when it allows one."""
@@ -214,21 +223,25 @@ class Dispatcher:
         self._event_timer = None
         self._start_jobs()
 
-    async def _run_job(self, job: Job) -> None:
-        wait_seconds: float | None = None
-        try:
-            wait_seconds = await job.attempt()
-        except Exception as error:  # noqa: BLE001 - whatever it is, `run` raises it
-            self._failure = self._failure or error
-            self._failed.set()
-        finally:
-            self._in_flight -= 1
-            self._queues.in_flight[job.lane] -= 1
-        if wait_seconds is None:
-            self._end(job)
-        else:
-            self._wait(job, wait_seconds)
-        self._start_jobs()
+    async def _run_jobs(self, job: Job | None) -> None:
+        """Carry out a job, then whatever comes next, for as long as there is anything: a task costs more than a turn of this loop."""
+        while job is not None:
+            wait_seconds: float | None = None
+            try:
+                wait_seconds = await job.attempt()
+            except Exception as error:  # noqa: BLE001 - whatever it is, `run` raises it
+                self._failure = self._failure or error
+                self._failed.set()
+            finally:
+                self._in_flight -= 1
+                self._queues.in_flight[job.lane] -= 1
+            if wait_seconds is None:
+                self._end(job)
+            else:
+                self._wait(job, wait_seconds)
+            job = self._next_job()
+            # What has ended may let more than one start: its lane was full, and its chain goes on in another.
+            self._start_jobs()
 
     def _wait(self, job: Job, seconds: float) -> None:
         if self._is_draining and isinstance(job, EventJob) and seconds >= DRAIN_PATIENCE_SECONDS:

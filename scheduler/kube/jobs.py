@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Protocol
 
@@ -59,25 +60,25 @@ class LaneQueues:
     def waiting(self, lane: Lane) -> int:
         return len(self._ready[lane])
 
-    def choose(self, *, may_send_event: bool) -> Job | None:
-        """Take the next job to start; None when none may start now."""
-        can_status = self._can_start(Lane.STATUS)
-        can_event = may_send_event and self._can_start(Lane.EVENT)
-        if can_status and self._passed_over[Lane.STATUS] >= 7:
+    def choose(self, *, may_send_event: Callable[[], bool]) -> Job | None:
+        """Take the next job to start; None when none may start now. Whether an Event may be sent is asked only when one could be next."""
+        passed_over = self._passed_over
+        can_status, can_event = self._can_start(Lane.STATUS), self._can_start(Lane.EVENT)
+        if can_status and passed_over[Lane.STATUS] >= 7:
             lane = Lane.STATUS
-        elif can_event and self._passed_over[Lane.EVENT] >= 7:
+        elif can_event and passed_over[Lane.EVENT] >= 7 and may_send_event():
             lane = Lane.EVENT
         elif self._ready[Lane.BIND]:
             lane = Lane.BIND
         elif can_status:
             lane = Lane.STATUS
-        elif can_event:
+        elif can_event and may_send_event():
             lane = Lane.EVENT
         else:
             return None
-        for other in Lane:
-            self._passed_over[other] += 1
-        self._passed_over[lane] = 0
+        for other in range(LANES):
+            passed_over[other] += 1
+        passed_over[lane] = 0
         self.in_flight[lane] += 1
         return self._ready[lane].popleft()
 

@@ -79,6 +79,17 @@ async def test_binds_find_free_slots_behind_a_pile_of_other_work() -> None:
         assert [request.at for request in transport.requests if request.path.endswith("binding")] == [0.5] * 4
 
 
+async def test_an_end_that_lets_two_start_starts_both() -> None:
+    transport = ScriptedTransport(otherwise=ok(), latency_seconds=0.1)
+    async with dispatching(transport, Limits(in_flight=8)) as it:  # of which three may be status patches
+        it.submit(status("a"))
+        await asyncio.sleep(0.05)
+        it.submit(bind("a"), *(status(name) for name in "bcd"))
+        await asyncio.sleep(1)
+        started = {path: round(request.at, 2) for (_, path), request in zip(it.sent(), transport.requests, strict=True)}
+        assert started == {"a/status": 0.0, "b/status": 0.05, "c/status": 0.05, "a/binding": 0.1, "d/status": 0.1}
+
+
 async def test_a_repeat_goes_before_binds_that_have_not_been_tried() -> None:
     transport = ScriptedTransport(refusal(503), otherwise=created(), latency_seconds=0.1)
     async with dispatching(transport, Limits(in_flight=1)) as it:
