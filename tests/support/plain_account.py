@@ -28,8 +28,8 @@ _NO_RULES = {
 _CONTAINER_RULES = {"resources", "ports"}
 _NO_CONTAINER_RULES = {"name", "image", "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy"}
 _NO_ENTRY = ("NoSchedule", "NoExecute")
-_IGNORED = {"PodBound", "NamespaceApplied", "Tick"}
-"""Stimuli that change nothing here: a bound pod's room is taken already."""
+_IGNORED = {"PodBound", "NamespaceApplied", "SelectingObjectApplied", "Tick"}
+"""Stimuli that change nothing here: a bound pod's room is taken already, and no Service selects a pod of the burst."""
 
 
 def version_of(item: Object) -> Version:
