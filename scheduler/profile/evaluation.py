@@ -54,6 +54,8 @@ class Evaluation:
         self.prefilter_rejectors: tuple[str, ...] = ()
         self._states: dict[str, CycleState] = {plugin.name: {} for plugin in self._profile.deciding_plugins()}
         self._scoring: Scoring | None = None
+        self._told: tuple[tuple[int, int], str, tuple[str, ...]] | None = None
+        """What was last said of a failure, and of which version of the verdicts and number of nodes."""
         node_names = self._pre_filter()
         if self.prefilter.code is not Code.SUCCESS:
             self._epoch = self._table.epoch
@@ -240,13 +242,26 @@ class Evaluation:
         """The plugins that a change has to convince before the pod can be placed, sorted."""
         if self.prefilter.code is not Code.SUCCESS:
             return tuple(sorted(self.prefilter_rejectors))
-        return tuple(sorted({*self.prefilter_rejectors, *self._filtering.rejectors(instead)}))
+        return self._rejectors(instead) if instead else self._tell()[1]
 
     def failure_message(self, instead: Verdicts = NOTHING_INSTEAD) -> str:
         """Why the pod fits nowhere, in kube-scheduler's words (1.37: FitError)."""
-        head = f"0/{self._table.node_count} nodes are available:"
         if self.prefilter.code is not Code.SUCCESS:
-            return f"{head} {self.prefilter.message}."
+            return f"0/{self._table.node_count} nodes are available: {self.prefilter.message}."
+        return self._failure_message(instead) if instead else self._tell()[0]
+
+    def _tell(self) -> tuple[str, tuple[str, ...]]:
+        """Message and rejectors, worked out again when a verdict has changed: many pods of a shape may hear the same."""
+        version = (self._filtering.version, self._table.node_count)
+        if self._told is None or self._told[0] != version:
+            self._told = (version, self._failure_message(NOTHING_INSTEAD), self._rejectors(NOTHING_INSTEAD))
+        return self._told[1:]
+
+    def _rejectors(self, instead: Verdicts) -> tuple[str, ...]:
+        return tuple(sorted({*self.prefilter_rejectors, *self._filtering.rejectors(instead)}))
+
+    def _failure_message(self, instead: Verdicts) -> str:
+        head = f"0/{self._table.node_count} nodes are available:"
         counts = self._filtering.reason_counts(self._table, instead)
         listed = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
         return f"{head} {listed}." if listed else head

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scheduler.cache.node_table import Changes, NodeTable
+from scheduler.cache.views import row_view_of
 from scheduler.framework.facet import ALL_FACETS, Facet
 from scheduler.framework.ops import BoolArray, IntArray, MaskArray
 from scheduler.framework.plugin import CycleState, FilterPlugin, Plugin
@@ -31,6 +32,7 @@ class FilterColumn:
     def __init__(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo) -> None:
         self.plugin = plugin
         self.facets = facets_of(plugin)
+        self._row_view = row_view_of(type(plugin))
         self._state = state
         self._pod = pod
         try:
@@ -62,7 +64,7 @@ class FilterColumn:
     def evaluate_row(self, table: NodeTable, row: int) -> None:
         """Run the plugin on one row; a failure is kept as by ``evaluate``."""
         try:
-            mask: Any = self.plugin.filter(self._state, self._pod, table.row(self.plugin, row))
+            mask: Any = self.plugin.filter(self._state, self._pod, self._row_view(table, row))
             self.cells[row] = mask
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             self.failure = self._failed(error)
@@ -94,6 +96,8 @@ class Filtering:
         """Per row the index of the first refusing column, FEASIBLE, or OUTSIDE: no node, or not one that PreFilter named."""
         self.feasible: BoolArray = np.zeros(0, dtype=np.bool_)
         self.feasible_count = 0
+        self.version = 0
+        """Another number after each refresh that changed a verdict or a reason."""
         self._first_cells = self.first.data
         self._feasible_cells = self.feasible.data
         self._position = -1
@@ -135,10 +139,13 @@ class Filtering:
 
     def _refresh_few(self, table: NodeTable, changes: Changes) -> None:
         rows = changes.rows.tolist()
+        is_new = False
         for row, facets in zip(rows, changes.facets.tolist(), strict=True):
             for column in self.columns:
                 if facets & column.facets:
+                    before = column.cells[row]
                     column.evaluate_row(table, row)
+                    is_new = is_new or column.cells[row] != before
         if any(column.failure for column in self.columns):
             self._conclude(table, changes.rows)
             return
@@ -151,10 +158,12 @@ class Filtering:
                     if column.cells[row]:
                         verdict = index
                         break
+            is_new = is_new or self._first_cells[row] != verdict
             self._first_cells[row] = verdict
             fits = verdict == FEASIBLE
             self.feasible_count += fits - self._feasible_cells[row]
             self._feasible_cells[row] = fits
+        self.version += is_new
 
     def _is_inside(self, table: NodeTable, row: int) -> bool:
         if not table.is_live(row):
@@ -162,6 +171,7 @@ class Filtering:
         return self.node_names is None or table.name_of(row) in self.node_names
 
     def _conclude(self, table: NodeTable, rows: IntArray | None) -> None:
+        self.version += 1
         count = table.size if rows is None else len(rows)
         first = np.full(count, FEASIBLE, dtype=np.int64)
         for index in range(len(self.columns) - 1, -1, -1):

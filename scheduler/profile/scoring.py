@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from scheduler.cache.node_table import Changes, NodeTable
+from scheduler.cache.views import row_view_of
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
@@ -26,6 +27,7 @@ class ScoreColumn:
         self.plugin = plugin
         self.weight = weight
         self.facets = facets_of(plugin)
+        self._row_view = row_view_of(type(plugin))
         self._has_token = type(plugin).token is not ScorePlugin.token
         self._normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
         self._state = state
@@ -86,12 +88,15 @@ class ScoreColumn:
             score: Any = cells[row]
             old = score
             if facets & self.facets:
-                score = plugin.score(state, pod, table.row(plugin, row))
+                score = plugin.score(state, pod, self._row_view(table, row))
                 cells[row] = score
             if self._normalizer is not None:
-                if was[row]:
+                left, entered = was[row], now[row]
+                if left and entered and score == old:
+                    continue
+                if left:
                     extrema.leave(old)
-                if now[row]:
+                if entered:
                     extrema.enter(score)
         return False
 

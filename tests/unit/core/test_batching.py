@@ -275,6 +275,8 @@ def test_an_entry_answers_that_no_node_fits() -> None:
     assert [result.batch for result in results] == ["no_hint", "fit_error", "fit_error"]
     assert {result.message for result in results} == {"0/3 nodes are available: 3 Insufficient cpu."}
     assert {result.plugins for result in results} == {("NodeResourcesFit",)}
+    # Nothing has changed, so it is not worked out again.
+    assert results[1].message is results[0].message
     assert core.state.batching.counters.hit_ratio() == pytest.approx(2 / 3)
 
 
