@@ -158,6 +158,9 @@ def _pages(configuration: Configuration, runtime: Runtime) -> Pages:
         },
         metrics=lambda: (render(collectors), CONTENT_TYPE),
         configuration=configuration.as_kube_document,
+        debug={"batch": lambda: runtime.state.batching.as_document(time.time())}
+        if configuration.reprise.serving.debug
+        else {},
     )
 
 

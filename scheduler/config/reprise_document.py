@@ -30,10 +30,11 @@ class Batching(_Section, frozen=True):
 
 
 class Serving(_Section, frozen=True):
-    """Where ``/livez``, ``/readyz``, ``/metrics`` and ``/configz`` are served."""
+    """Where ``/livez``, ``/readyz``, ``/metrics`` and ``/configz`` are served, and whether ``/debug/`` is too."""
 
     bind_address: str = "127.0.0.1"
     port: Int32 = 10259
+    debug: bool = False
 
 
 class Logging(_Section, frozen=True):

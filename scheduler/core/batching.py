@@ -7,7 +7,7 @@ evaluation from scratch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scheduler.batch.entries import Entries, Entry
 from scheduler.batch.key import Key
@@ -92,6 +92,34 @@ class Batching:
             return "batching.enabled is false"
         unsigned = profile.unsigned_plugin()
         return f"plugin {unsigned} does not sign pods" if unsigned else ""
+
+    def as_document(self, now: float) -> dict[str, Any]:
+        """What there is to know of the cache, for people: plain values, entries in the order in which they leave."""
+        return {
+            "profiles": {name: {"enabled": not why, "reason": why} for name, why in self.off.items()},
+            "hitRatio": round(self.counters.hit_ratio(), 4),
+            "counts": self.counters.as_document(),
+            "entries": [
+                {
+                    "profile": entry.key.pod.scheduler_name,
+                    "ageSeconds": round(now - entry.created, 3),
+                    "hits": entry.hits,
+                    "feasibleNodes": entry.evaluation.feasible_count,
+                    "signature": {name: repr(fragment) for name, fragment in entry.key.pod.fragments},
+                }
+                for entry in self.entries
+            ],
+            "lastFlushes": [
+                {
+                    "secondsAgo": round(now - record.at, 3),
+                    "profile": record.scheduler_name,
+                    "reason": record.reason.value,
+                    "ageSeconds": round(record.age_seconds, 3),
+                    "hits": record.hits,
+                }
+                for record in reversed(self.entries.flushed)
+            ],
+        }
 
     def decide(self, queued: QueuedPod, profile: Profile, now: float) -> Decision:
         """Find the pod's node.

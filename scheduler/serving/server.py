@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -21,13 +21,15 @@ class ServingError(Exception):
 class Pages:
     """What is served.
 
-    ``metrics`` gives the exposition text and its content type; ``configuration`` the document of /configz.
+    ``metrics`` gives the exposition text and its content type; ``configuration`` the document of /configz; ``debug`` those of
+    /debug/NAME, by name.
     """
 
     live: Mapping[str, Check]
     ready: Mapping[str, Check]
     metrics: Callable[[], tuple[bytes, str]]
     configuration: Callable[[], dict[str, Any]]
+    debug: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
 
 
 def require_loopback(address: str) -> None:
@@ -61,6 +63,8 @@ class Server:
         app.router.add_get("/readyz/{check}", self._health("readyz", self._pages.ready))
         app.router.add_get("/metrics", self._metrics)
         app.router.add_get("/configz", self._configz)
+        for name, document in self._pages.debug.items():
+            app.router.add_get(f"/debug/{name}", self._debug(document))
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         site = web.TCPSite(runner, address, port)
@@ -103,3 +107,9 @@ class Server:
     async def _configz(self, _: web.Request) -> web.Response:
         body = msgspec.json.encode({"componentconfig": self._pages.configuration()})
         return web.Response(body=body, content_type="application/json")
+
+    def _debug(self, document: Callable[[], dict[str, Any]]) -> Callable[[web.Request], Any]:
+        async def handle(_: web.Request) -> web.Response:
+            return web.Response(body=msgspec.json.encode(document()), content_type="application/json")
+
+        return handle

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 import aiohttp
 import pytest
@@ -15,18 +16,19 @@ from scheduler.serving.server import Pages, Server, ServingError
 READY = {"ping": ping, "sched-handler-sync": lambda: False}
 
 
-def make_pages() -> Pages:
+def make_pages(debug: Mapping[str, Callable[[], dict[str, Any]]] | None = None) -> Pages:
     return Pages(
         live={"ping": ping},
         ready=READY,
         metrics=lambda: (b"scheduler_up 1\n", "text/plain; version=0.0.4; charset=utf-8"),
         configuration=lambda: {"kind": "KubeSchedulerConfiguration"},
+        debug=debug or {},
     )
 
 
 @contextlib.asynccontextmanager
-async def serving() -> AsyncIterator[str]:
-    server = Server(make_pages())
+async def serving(pages: Pages | None = None) -> AsyncIterator[str]:
+    server = Server(pages or make_pages())
     port = await server.start("127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{port}"
@@ -34,8 +36,8 @@ async def serving() -> AsyncIterator[str]:
         await server.stop()
 
 
-async def get(path: str) -> tuple[int, str, str]:
-    async with serving() as url, aiohttp.ClientSession() as session, session.get(url + path) as response:
+async def get(path: str, pages: Pages | None = None) -> tuple[int, str, str]:
+    async with serving(pages) as url, aiohttp.ClientSession() as session, session.get(url + path) as response:
         return response.status, response.headers["Content-Type"], await response.text()
 
 
@@ -89,3 +91,10 @@ async def test_after_stop_the_port_is_free() -> None:
 
     with socket.socket() as again:
         again.bind(("127.0.0.1", port))
+
+
+async def test_what_is_for_debugging_has_a_page_each_where_it_is_switched_on() -> None:
+    pages = make_pages({"batch": lambda: {"entries": []}})
+
+    assert await get("/debug/batch", pages) == (200, "application/json", '{"entries":[]}')
+    assert (await get("/debug/batch"))[0] == 404

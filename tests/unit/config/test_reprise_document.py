@@ -24,7 +24,7 @@ def errors_of(**fields: Any) -> list[str]:
 def test_the_defaults_are_safe() -> None:
     expected = RepriseConfiguration(
         batching=Batching(enabled=True, max_signatures=16, max_batch_age_seconds=0.5, verify_fraction=0.01),
-        serving=Serving(bind_address="127.0.0.1", port=10259),
+        serving=Serving(bind_address="127.0.0.1", port=10259, debug=False),
         logging=Logging(format="json", level="info"),
     )
 
@@ -35,13 +35,13 @@ def test_the_defaults_are_safe() -> None:
 def test_every_field_is_read() -> None:
     found = configuration(
         batching={"enabled": False, "maxSignatures": 4, "maxBatchAge": "0s", "verifyFraction": 1},
-        serving={"bindAddress": "::1", "port": 0},
+        serving={"bindAddress": "::1", "port": 0, "debug": True},
         logging={"format": "console", "level": "debug"},
     )
 
     assert found.reprise == RepriseConfiguration(
         batching=Batching(enabled=False, max_signatures=4, max_batch_age_seconds=0.0, verify_fraction=1.0),
-        serving=Serving(bind_address="::1", port=0),
+        serving=Serving(bind_address="::1", port=0, debug=True),
         logging=Logging(format="console", level="debug"),
     )
 

@@ -386,6 +386,31 @@ def test_the_signatures_of_pods_that_were_decided_on_are_remembered_up_to_a_boun
     assert REMEMBERED_SHAPES <= signatures_of(core) <= REMEMBERED_SHAPES + 16
 
 
+def test_what_there_is_to_know_is_a_document_of_plain_values() -> None:
+    document = {"profiles": [{"schedulerName": "reprise"}, {"schedulerName": "second"}]}
+    core = Core(default_profiles(document).values(), batching=HALF_A_SECOND)
+    core.state.batching.off["second"] = "for this test"
+    core.nodes(make_node("n1"), make_node("n2", unschedulable=True))
+    core.pods(*(make_pod(f"p{number}") for number in range(4)))
+    assert [core.decide(at).batch for at in (10.0, 11.0, 11.25)] == ["no_hint", "no_hint", "hint_used"]
+    found = msgspec.json.decode(msgspec.json.encode(core.state.batching.as_document(11.5)))
+    (entry,) = found.pop("entries")
+
+    assert entry.pop("signature")["NodeName"] == "('',)"
+    assert entry == {"profile": "reprise", "ageSeconds": 0.5, "hits": 1, "feasibleNodes": 1}
+    assert found == {
+        "profiles": {
+            "reprise": {"enabled": True, "reason": ""},
+            "second": {"enabled": False, "reason": "for this test"},
+        },
+        "hitRatio": 0.3333,
+        "counts": core.state.batching.counters.as_document(),
+        "lastFlushes": [
+            {"secondsAgo": 0.5, "profile": "reprise", "reason": "expired", "ageSeconds": 1.0, "hits": 0},
+        ],
+    }
+
+
 def test_profiles_do_not_share_entries() -> None:
     document = {"profiles": [{"schedulerName": "reprise"}, {"schedulerName": "second"}]}
     core = Core(default_profiles(document).values(), batching=FOREVER)
