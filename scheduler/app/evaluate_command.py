@@ -17,9 +17,13 @@ from scheduler.app.explanation import RefusedError, answer, as_pending, evaluate
 from scheduler.app.plain_cluster import PlainCluster
 from scheduler.config.configuration import ConfigurationError, load_for_evaluation
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Code
 from scheduler.profile.failure import PluginFailure
+from scheduler.profile.profile import Profile
 
 EXIT_BAD_INPUT = 2
+
+_WIDEST = 100_000
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,16 +91,26 @@ def _evaluate_file(options: argparse.Namespace) -> int:
     if options.output == "json":
         print(msgspec.json.encode(result).decode())
     else:
-        _print_table(given, profile.scheduler_name, result)
+        _print_table(given, profile, result)
     return 0
 
 
-def _print_table(pod: PodInfo, profile: str, result: dict[str, Any]) -> None:
-    # A table that is piped somewhere must not be folded to the width of no terminal.
-    console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
-    console.print(f"pod {pod.key}, profile {profile}")
+def _print_table(pod: PodInfo, profile: Profile, result: dict[str, Any]) -> None:
+    # Wider than any table: names and reasons are there to be read and searched for, so nothing is cut to fit a terminal.
+    console = Console(width=_WIDEST, highlight=False, markup=False, emoji=False)
+    with console.capture() as captured:
+        _render(console, pod, profile, result)
+    for line in captured.get().splitlines():
+        print(line.rstrip())
+
+
+def _render(console: Console, pod: PodInfo, profile: Profile, result: dict[str, Any]) -> None:
+    console.print(f"pod {pod.key}, profile {profile.scheduler_name}")
     if pod.pod.spec.node_name:
         console.print(f"bound to {pod.pod.spec.node_name}; evaluated as if it were pending")
+    gate = profile.run_pre_enqueue(pod)
+    if gate.code is not Code.SUCCESS:
+        console.print(f"{gate.message} ({gate.plugin}, {gate.code.label}); evaluated as if it were not")
     if result["prefilter"]["code"] != "Success":
         given = result["prefilter"]
         console.print(

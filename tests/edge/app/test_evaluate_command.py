@@ -31,7 +31,7 @@ def lines(text: str) -> list[str]:
 
 
 def test_a_table_has_scores_of_nodes_that_fit_and_reasons_of_the_others(file: Path, capsys: Captured) -> None:
-    write(file, node("small", cpu="2"), node("large", cpu="8"), node("full", cpu="0"), pod("web"))
+    write(file, node("a-small", cpu="2"), node("z-large", cpu="8"), node("full", cpu="0"), pod("web"))
 
     assert main(["evaluate", str(file), "--pod", "default/web"]) == 0
     printed = lines(capsys.readouterr().out)
@@ -39,11 +39,11 @@ def test_a_table_has_scores_of_nodes_that_fit_and_reasons_of_the_others(file: Pa
     assert printed[1] == (
         "NODE TOTAL TaintToleration NodeResourcesFit NodeResourcesBalancedAllocation ImageLocality REFUSED BY CODE REASONS"
     )
-    assert printed[2].startswith("large ")
+    assert printed[2].startswith("z-large ")
     assert " 0 -> 300 " in printed[2]
-    assert printed[3].startswith("small ")
+    assert printed[3].startswith("a-small ")
     assert printed[4] == "full NodeResourcesFit UnschedulableAndUnresolvable Insufficient cpu"
-    assert printed[5] == "best: large"
+    assert printed[5] == "best: z-large"
     assert len(printed) == 6
 
 
@@ -53,6 +53,34 @@ def test_a_table_says_that_a_bound_pod_is_looked_at_as_pending(file: Path, capsy
     assert main(["evaluate", str(file), "--pod", "default/web"]) == 0
     printed = lines(capsys.readouterr().out)
     assert printed[1] == "bound to n1; evaluated as if it were pending"
+    assert printed[-1] == "best: n1 (the only one that fits, taken without scoring)"
+
+
+def test_a_table_cuts_nothing_however_narrow_the_terminal(
+    file: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    long = "ip-10-0-0-17.eu-central-1.compute.internal-and-a-good-deal-more-to-come-after-it"
+    asked = {"name": "c", "resources": {"requests": {"cpu": "1", "example.com/a-resource-of-a-long-name": "1"}}}
+    write(file, node(long), node("n2", cpu="0"), pod("web", containers=[asked]))
+
+    assert main(["evaluate", str(file), "--pod", "default/web"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert all(line == line.rstrip() for line in printed)
+    assert [line.split()[0] for line in printed if "Insufficient" in line] == [long, "n2"]
+    assert "Insufficient example.com/a-resource-of-a-long-name" in next(line for line in printed if long in line)
+    assert "Insufficient cpu, Insufficient example.com/a-resource-of-a-long-name" in printed[-3]
+
+
+def test_a_table_says_that_a_gated_pod_waits_for_its_gates(file: Path, capsys: Captured) -> None:
+    write(file, node("n1"), pod("web", schedulingGates=[{"name": "quota"}, {"name": "licence"}]))
+
+    assert main(["evaluate", str(file), "--pod", "default/web"]) == 0
+    printed = lines(capsys.readouterr().out)
+    assert printed[1] == (
+        "waiting for scheduling gates: [quota licence] (SchedulingGates, UnschedulableAndUnresolvable); "
+        "evaluated as if it were not"
+    )
     assert printed[-1] == "best: n1 (the only one that fits, taken without scoring)"
 
 
