@@ -155,8 +155,21 @@ def read_reference(raw: dict[str, Any]) -> Reference | None:
 def _convert(raw: dict[str, Any], into: type[Any]) -> Any:
     try:
         return msgspec.convert(raw, type=into, strict=True)
+    except msgspec.ValidationError:
+        pass
+    # To the API a null is an absent field, and some programs write one; most objects have none, and are not copied.
+    try:
+        return msgspec.convert(_without_nulls(raw), type=into, strict=True)
     except msgspec.ValidationError as error:
         raise ObjectError(f"{named(raw)}: {error}") from error
+    except RecursionError as error:
+        raise ObjectError(f"{named(raw)}: nested too deeply") from error
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(held) for key, held in value.items() if held is not None}
+    return [_without_nulls(held) for held in value] if isinstance(value, list) else value
 
 
 def _readable_pod(raw: dict[str, Any], pod: Pod) -> PodInfo:

@@ -65,6 +65,20 @@ def test_a_pod_that_lost_its_node_or_ended_takes_no_room_any_more() -> None:
     assert cpu_left(full(node("n1"), bound), step(ended)) == 4
 
 
+def test_a_null_is_an_absent_field() -> None:
+    written = {**node("n1"), "spec": None}
+    written["metadata"] |= {"labels": None, "annotations": {"note": None}, "deletionGracePeriodSeconds": None}
+    written["status"]["allocatable"]["example.com/gpu"] = None
+    holding = pod("a", cpu="3", node_name="n1", containers=None, nodeSelector=None, hostNetwork=None)
+    holding["spec"]["initContainers"] = [{"name": "i", "resources": {"requests": {"cpu": "3", "memory": None}}}]
+    asking = pod("b", cpu="2")
+    asking["spec"]["containers"][0] |= {"image": None, "ports": [{"hostPort": None}]}
+
+    assert cpu_left(full(written, holding)) == 1
+    assert fits(last(full(written, subject=asking))) == ["n1"]
+    assert fits(last(full(written, holding, subject=asking))) == []
+
+
 def test_lists_are_taken_apart() -> None:
     typed = {"kind": "PodList", "apiVersion": "v1", "items": [{**pod("a", cpu="3", node_name="n1"), "kind": "Pod"}]}
     untyped = {"kind": "NodeList", "items": [{key: value for key, value in node("n1").items() if key != "kind"}]}

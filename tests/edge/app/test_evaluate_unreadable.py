@@ -59,6 +59,15 @@ BAD_LINES: dict[str, tuple[str, str]] = {
         '{"objects":[{"kind":"Node","metadata":{"name":"n1"},"spec":{"taints":[{"key":1}]}}],"pod":{"metadata":{"name":"p"}}}',
         "Node n1: Expected `str`, got `int` - at `$.spec.taints[0].key`",
     ),
+    "wrong type among nulls": (
+        '{"objects":[{"kind":"Node","metadata":{"name":"n1","uid":null},"spec":7}],"pod":{"metadata":{"name":"p"}}}',
+        "Node n1: Expected `object`, got `int` - at `$.spec`",
+    ),
+    "nested too deeply to look for nulls": (
+        '{"objects":[{"kind":"Node","metadata":{"name":"n1"},"spec":7,"deep":%s}],"pod":{"metadata":{"name":"p"}}}'
+        % ("[" * 700 + "]" * 700),
+        "Node n1: ",
+    ),
     "bad quantity of a node": (
         '{"objects":[{"kind":"Node","metadata":{"name":"n1"},"status":{"allocatable":{"cpu":"lots"}}}],"pod":{"metadata":{"name":"p"}}}',
         "node n1: status.allocatable[cpu]: ",
