@@ -55,6 +55,10 @@ types: setup ## check types (mypy --strict)
 story-long: setup ## tell long stories of the batch cache, each decision compared with a new evaluation (ARGS='--steps 30000 --seed 7')
 	@$(BIN)/python -m tests.support.batch_story $(ARGS)
 
+.PHONY: mutations
+mutations: setup ## put faults into a copy, one at a time: a test must notice each (ARGS='--count 10 --seed 7')
+	@$(BIN)/python -m tests.mutations $(ARGS)
+
 .PHONY: test-oracle
 test-oracle: setup ## compare random cases with the real plugins (CASES=2000 SEED=7; REFRESH=1 records the kept cases again)
 	@$(BIN)/python -m tests.oracle --cases $(CASES) $(if $(SEED),--seed $(SEED)) $(if $(REFRESH),--refresh)
