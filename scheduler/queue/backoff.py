@@ -18,7 +18,7 @@ class Backoff:
     def duration(self, queued: QueuedPod) -> float:
         """Seconds to wait after the last failure: errors in a row count if there are any, else rejections."""
         count = queued.consecutive_errors or queued.unschedulable_count
-        if count == 0 or self.max_seconds == 0:
+        if count == 0:
             return 0.0
         # Compared by dividing the maximum: doubling the initial value could overflow in other languages, and the
         # boundary has to fall on the same attempt.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -12,7 +13,7 @@ import pytest
 
 from scheduler.app import cli
 from scheduler.app.cli import main, parser
-from tests.support.plain_lines import full, node, step
+from tests.support.plain_lines import full, node, pod, step
 
 REPRISE = [sys.executable, "-m", "scheduler.app.cli"]
 
@@ -98,3 +99,20 @@ def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.wait() == 1
         assert process.stderr.read() == b""
+
+
+def test_a_reader_that_has_left_before_the_end_is_noticed_quietly_too(tmp_path: Path) -> None:
+    """So little is written that it is all still buffered when the command is done."""
+    file = tmp_path / "cluster"
+    file.write_text(json.dumps({"kind": "List", "items": [node("n1"), pod("web")]}))
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*REPRISE, "evaluate", str(file), "--pod", "default/web", "--output", "json"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (1, b"")

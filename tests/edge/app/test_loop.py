@@ -274,6 +274,7 @@ async def test_whatever_is_raised_ends_the_loop_and_its_ticks() -> None:
         await straw.loop.run()
     await asyncio.sleep(5.0)
     assert straw.log == []
+    assert len(asyncio.all_tasks()) == 1
 
 
 async def test_an_answer_for_which_there_is_no_brain_is_a_stimulus_like_others() -> None:

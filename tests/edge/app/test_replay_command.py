@@ -80,6 +80,18 @@ def test_a_decision_that_finds_nobody_waiting_is_a_difference(story: Path, capsy
     assert capsys.readouterr().out.splitlines()[2:] == ['  replayed {"schedule":2.0}', "1 steps differ"]
 
 
+def test_the_recorded_seed_is_used(tmp_path: Path, capsys: Captured) -> None:
+    """Of 20 equal nodes another seed takes another one."""
+    file = tmp_path / "story"
+    nodes = (NodeApplied(now=1.0, node=make_node(f"n{number}")) for number in range(20))
+    record(file, *nodes, STIMULI[1], decisions=1)
+    assert main(["replay", str(file)]) == 0
+
+    file.write_text(file.read_text().replace('"seed":3', '"seed":4'))
+    assert main(["replay", str(file)]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 steps differ"
+
+
 def test_recording_changes_nothing_for_its_user(tmp_path: Path) -> None:
     made = from_object(None)
     profiles = {one.scheduler_name: one for one in made.profiles}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from scheduler.framework.cluster_event import UNSCHEDULABLE_TIMEOUT
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Status
 from scheduler.queue.queued_pod import Room
 from tests.support.queues import (
     GATES_GONE,
     NODE_ADD,
     NODE_TAINT,
     POD_UPDATE,
+    gate,
     make,
     make_queue,
     pop,
@@ -328,3 +331,32 @@ def test_a_rejected_pod_that_is_gated_when_it_wakes_stays_out() -> None:
     assert room_of(queue, "a") is Room.GATED
     assert queued.unschedulable_plugins == ("Fit", "Gates")
     assert queue.incoming["unschedulable", "NodeAdd"] == 1
+
+
+def test_a_gated_pod_is_asked_about_again_only_when_its_gate_may_open() -> None:
+    """Not for events of whoever rejected it before."""
+    asked: list[PodInfo] = []
+
+    def pre_enqueue(pod: PodInfo) -> Status:
+        asked.append(pod)
+        return gate(pod)
+
+    queue = make_queue(pre_enqueue=pre_enqueue)
+    queue.add(make(), 0.0)
+    reject(queue, 0.0, "Fit")
+    queue.update(make(gated=True, version="2"), [POD_UPDATE], 1.0)
+    queue.move_all(NODE_ADD, 9.0)
+    assert (room_of(queue, "a"), len(asked)) == (Room.GATED, 2)
+
+    queue.move_all(NODE_ADD, 10.0)
+    assert len(asked) == 2
+    queue.move_all(GATES_GONE, 11.0)
+    assert len(asked) == 3
+
+
+def test_a_popped_pod_is_counted_nowhere() -> None:
+    queue = make_queue()
+    queue.add(make(), 0.0)
+    pop(queue, 1.0)
+
+    assert set(queue.counts().values()) == {0}
