@@ -20,6 +20,10 @@ BELOW_ALL = np.iinfo(np.int64).min
 """Stands for a row that is not feasible; a total can be negative, as weights can."""
 
 
+Few = tuple[tuple[int, int], ...]
+"""Changed rows with their facets, few enough to follow one by one."""
+
+
 class ScoreColumn:
     """One plugin's raw and weighted scores over all rows, shape ``(size,)``. Rows that are not feasible hold anything."""
 
@@ -48,34 +52,39 @@ class ScoreColumn:
             grown[1][: len(self.weighted)] = self.weighted[:size]
             self._keep(*grown)
 
-    def score(self, table: NodeTable, changes: Changes | None, was: BoolArray, now: BoolArray) -> bool:
+    def score(self, table: NodeTable, changes: Changes | None, few: Few | None, was: BoolArray, now: BoolArray) -> bool:
         """Score what changed, or all when that is not known or an input beyond the row changed.
 
         Args:
+            few: the changes as pairs, when there are few.
             was: the feasible rows when this was last called, shape as ``now``.
             now: the feasible rows.
 
         Returns:
             Whether every final score may be another: all were scored, or an extremum moved.
         """
-        before = self._extrema.values
         try:
-            whole = self._score(table, changes, was, now)
+            if self._normalizer is None:
+                return self._score(table, changes, few, was, now)
+            before = self._extrema.values
+            whole = self._score(table, changes, few, was, now)
         except Exception as error:
             text = f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}'
             raise PluginFailure(text, self.plugin.name, Stage.SCORE) from error
-        if self._normalizer is not None and (whole or self._extrema.is_lost):
+        if whole or self._extrema.is_lost:
             self._extrema.find(self.raw, now)
         return whole or self._extrema.values != before
 
-    def _score(self, table: NodeTable, changes: Changes | None, was: BoolArray, now: BoolArray) -> bool:
+    def _score(
+        self, table: NodeTable, changes: Changes | None, few: Few | None, was: BoolArray, now: BoolArray
+    ) -> bool:
         plugin, state, pod = self.plugin, self._state, self._pod
         token = plugin.token(state, pod, table.columns(plugin)) if self._has_token else ()
         if changes is None or token != self._token:
             self._token = token
             self.raw[:] = plugin.score(state, pod, table.columns(plugin))
             return True
-        if len(changes.rows) > FEW_ROWS:
+        if few is None:
             rows = rows_for(changes, self.facets)
             if len(rows):
                 self.raw[rows] = plugin.score(state, pod, table.columns(plugin, rows))
@@ -84,7 +93,7 @@ class ScoreColumn:
                 self._extrema.find(self.raw, now)
             return False
         cells, extrema = self._raw_cells, self._extrema
-        for row, facets in zip(changes.rows.tolist(), changes.facets.tolist(), strict=True):
+        for row, facets in few:
             score: Any = cells[row]
             old = score
             if facets & self.facets:
@@ -182,15 +191,18 @@ class Scoring:
             return
         self._position = table.position
         self._resize(table.size)
+        few: Few | None = None
+        if changes is not None and len(changes.rows) <= FEW_ROWS:
+            few = tuple(zip(changes.rows.tolist(), changes.facets.tolist(), strict=True))
         whole = changes is None
         for column in self.columns:
-            whole = column.score(table, changes, self._was, feasible) or whole
+            whole = column.score(table, changes, few, self._was, feasible) or whole
         if changes is None or whole:
             self._finish_all(table, feasible)
-        elif len(changes.rows) > FEW_ROWS:
+        elif few is None:
             self._finish_rows(table, feasible, changes.rows)
         else:
-            self._finish_few(table, feasible, changes.rows.tolist())
+            self._finish_few(table, feasible, few)
 
     def _resize(self, size: int) -> None:
         if len(self.totals) != size:
@@ -226,8 +238,8 @@ class Scoring:
         self.totals[rows] = totals
         self.keyed[rows] = np.where(fits, (totals << TIE_KEY_BITS) + table.tie_keys[rows], BELOW_ALL)
 
-    def _finish_few(self, table: NodeTable, feasible: BoolArray, rows: list[int]) -> None:
-        for row in rows:
+    def _finish_few(self, table: NodeTable, feasible: BoolArray, few: Few) -> None:
+        for row, _ in few:
             fits = bool(feasible[row])
             self._was[row] = fits
             total = 0
