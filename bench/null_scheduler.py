@@ -14,6 +14,7 @@ from pathlib import Path
 import uvloop
 
 from bench.round_robin import RoundRobin
+from scheduler.app.garbage import spare_what_is_loaded
 from scheduler.app.loop import Loop
 from scheduler.app.runtime import BINDS_IN_FLIGHT, Runtime
 from scheduler.config.configuration import Configuration, load
@@ -50,7 +51,12 @@ async def _serve(configuration: Configuration, kubeconfig: Path) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     credentials = load_credentials(kubeconfig, monotonic=time.monotonic)
     async with ApiClient(credentials, version=version("reprise-scheduler")) as client:
-        await NullRuntime(configuration, client).run(stop)
+        runtime = NullRuntime(configuration, client)
+        sparing = asyncio.create_task(spare_what_is_loaded(runtime.synced))
+        try:
+            await runtime.run(stop)
+        finally:
+            sparing.cancel()
 
 
 def main() -> int:

@@ -17,6 +17,7 @@ from pathlib import Path
 import structlog
 import uvloop
 
+from scheduler.app.garbage import spare_what_is_loaded
 from scheduler.app.runtime import Runtime
 from scheduler.config.configuration import Configuration, ConfigurationError, load
 from scheduler.kube.client import ApiClient
@@ -95,9 +96,11 @@ async def _serve(
         serving = configuration.reprise.serving
         port = await server.start(serving.bind_address, serving.port)
         log.info("serving", address=serving.bind_address, port=port)
+        sparing = asyncio.create_task(spare_what_is_loaded(runtime.synced))
         try:
             await runtime.run(stop)
         finally:
+            sparing.cancel()
             await server.stop()
     return 0
 

@@ -1,0 +1,46 @@
+"""After the caches are synced the garbage collector leaves them alone."""
+
+import asyncio
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from scheduler.app.garbage import YOUNGEST, spare_what_is_loaded
+
+
+class Cell:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*thresholds)
+
+
+def cells() -> int:
+    return sum(isinstance(one, Cell) for one in gc.get_objects())
+
+
+async def test_what_is_loaded_is_never_looked_at_again_and_what_comes_later_is() -> None:
+    loaded = asyncio.Event()
+    task = asyncio.create_task(spare_what_is_loaded(loaded))
+    await asyncio.sleep(0)
+    assert gc.get_freeze_count() == 0
+
+    kept = Cell()
+    loaded.set()
+    await task
+
+    assert cells() == 0
+    assert kept.itself is kept
+    _ = Cell()
+    assert cells() == 1
+    del _
+    gc.collect()
+    assert cells() == 0
+    assert gc.get_threshold()[0] == YOUNGEST
