@@ -1,0 +1,67 @@
+"""Faults that the tests must notice: python -m tests.mutations.
+
+Each fault is put into a copy of the checkout, alone, and the tests that stand beside it are run there. A fault that none of
+them notices is printed, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+# Imported once, so that each of the forks need not.
+import hypothesis.stateful  # noqa: F401
+import looptime  # noqa: F401
+import pytest_asyncio.plugin  # noqa: F401
+import rich.table  # noqa: F401
+import yaml  # noqa: F401
+
+from tests.mutations.app import MUTANTS as APP
+from tests.mutations.batch import MUTANTS as BATCH
+from tests.mutations.core import MUTANTS as CORE
+from tests.mutations.profile import MUTANTS as PROFILE
+from tests.mutations.queue import MUTANTS as QUEUE
+from tests.mutations.runner import PASSED, MutantError, copy_checkout, is_noticed, mutated, preload, run
+
+MUTANTS = (*BATCH, *CORE, *QUEUE, *PROFILE, *APP)
+
+
+def main() -> int:
+    assert "scheduler" not in sys.modules
+    parser = argparse.ArgumentParser(prog="python -m tests.mutations")
+    parser.add_argument("words", nargs="*", help="only mutants whose line has all of these")
+    parser.add_argument("--count", type=int, help="so many of them, by --seed (default: all)")
+    parser.add_argument("--seed", type=int, default=Random().getrandbits(32), help="(default: another each time)")
+    options = parser.parse_args()
+    chosen = [mutant for mutant in MUTANTS if all(word in str(mutant) for word in options.words)]
+    if options.count is not None:
+        print(f"seed {options.seed}", flush=True)
+        chosen = Random(options.seed).sample(chosen, min(options.count, len(chosen)))
+    try:
+        for mutant in chosen:
+            mutated(mutant)
+    except MutantError as error:
+        print(error)
+        return 1
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutations-") as folder:
+        copy = Path(folder)
+        copy_checkout(copy)
+        preload(copy, chosen)
+        if run(sorted({test for mutant in chosen for test in mutant.tests}), copy) != PASSED:
+            print("the tests fail without any fault: run them by themselves first")
+            return 1
+        survivors = [mutant for mutant in chosen if not is_noticed(mutant, copy)]
+    for mutant in survivors:
+        print(f"nothing notices {mutant}\n    tests: {' '.join(mutant.tests)}")
+    print(f"in {time.monotonic() - began:.0f} s")
+    print(f"{len(chosen)} mutations, {len(chosen) - len(survivors)} killed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

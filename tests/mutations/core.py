@@ -1,0 +1,140 @@
+"""Faults in what stimuli do, in decisions and in what users are told."""
+
+from __future__ import annotations
+
+from tests.mutations.mutant import mutants
+
+UNIT = "tests/unit/core/test_"
+
+MUTANTS = (
+    *mutants(
+        "scheduler/core/handlers.py",
+        f"{UNIT}pod_handlers.py {UNIT}node_handlers.py {UNIT}heard_events.py",
+        # The end of an earlier node takes the present one along.
+        ("if row is not None and state.cache.table.node(row).metadata.uid == stimulus.uid:", "if row is not None:"),
+        # Another node of the same name is taken for an update.
+        ("if old is not None and old.metadata.uid == node.metadata.uid:", "if old is not None:"),
+        # A pod that has ended keeps its room.
+        ("if stimulus.pod.status.phase in _TERMINAL:", 'if stimulus.pod.status.phase == "Succeeded":'),
+        # Nobody hears of the room that a pod leaves which is bound elsewhere.
+        (
+            (
+                "        # It is not where it was thought to be: there is room again.\n"
+                "        state.queue.move_all(ASSIGNED_POD_DELETE, now)\n"
+            ),
+            "",
+        ),
+        # A pod that someone else bound stays queued.
+        ("    nominated = _nominated(state, pod.uid)\n    state.queue.delete(pod.uid)\n", "    nominated = None\n"),
+        # Pods of other schedulers are queued.
+        (
+            "        if state.profile_of(pod) is not None:\n            state.queue.update",
+            "        if True:\n            state.queue.update",
+        ),
+        # An old version of a pod replaces a newer one.
+        ("or not pod.pod.metadata.resource_version:", "or True:"),
+        # A namespace wakes everybody whenever it is seen.
+        ("elif before != (metadata.labels or {}):", "else:"),
+        # Nobody hears of a pod that is gone.
+        (
+            "    if state.cache.remove_pod(metadata.uid) is not None:\n        state.queue.move_all(ASSIGNED_POD_DELETE, now)\n",
+            "    state.cache.remove_pod(metadata.uid)\n",
+        ),
+    ),
+    *mutants(
+        "scheduler/core/handlers.py",
+        f"{UNIT}binding.py {UNIT}bad_objects.py",
+        # A pod that begins to terminate during its bind blocks its room.
+        ("        if newly_deleted:\n            _forget_assumed(state, pod.uid, now)\n", ""),
+        # The failed bind of a deleted pod is repeated.
+        ("    if binding is not None:\n        binding.latest = None\n", ""),
+        # What changed between decision and confirmation is not heard of.
+        ("pod_changes(known.pod, pod, EventResource.ASSIGNED_POD)", "()"),
+        # A pod without a UID is kept under the empty one.
+        ("    if not pod.uid:\n", "    if False:\n"),
+    ),
+    *mutants(
+        "scheduler/core/handlers.py",
+        f"{UNIT}nominations.py",
+        ("        if before and before != pod.pod.status.nominated_node_name:\n", "        if False:\n"),
+        ("nominated.pod.status.nominated_node_name != pod.pod.spec.node_name", "True"),
+    ),
+    *mutants(
+        "scheduler/core/binding.py",
+        f"{UNIT}binding.py",
+        ("        state.cache.forget(stimulus.uid)\n", ""),
+        ("        state.queue.move_all(ASSIGNED_POD_DELETE, stimulus.now)\n", ""),
+        ("    elif known is not None:\n        return []\n", ""),
+        ("    if latest is None:\n        return []\n", "    latest = latest or binding.queued.pod\n"),
+        (
+            "state.bindings.pop(stimulus.uid, None)\n    if binding is None:\n        return []\n    queued, latest",
+            "state.bindings.get(stimulus.uid)\n    if binding is None:\n        return []\n    queued, latest",
+        ),
+        (
+            "state.queue.add_failed(queued, latest, (), stimulus.now)",
+            "state.queue.add_failed(queued, queued.pod, (), stimulus.now)",
+        ),
+    ),
+    *mutants(
+        "scheduler/core/cycle.py",
+        f"{UNIT}cycle.py {UNIT}nominations.py",
+        ("    state.cache.assume(pod, node_name)\n", ""),
+        ("    if pod.pod.metadata.deletion_timestamp is not None:\n", "    if False:\n"),
+        ("    if state.cache.table.node_count == 0:\n", "    if False:\n"),
+        ("    if missing is not None:\n", "    if False:\n"),
+        ("plugins=(MISSING_RULE,)", "plugins=()"),
+        ("            plugins=evaluation.rejectors(instead),\n", ""),
+        ("nominated.pod.status.nominated_node_name != node_name", "False"),
+    ),
+    *mutants(
+        "scheduler/core/failure.py",
+        f"{UNIT}failure.py",
+        ("if len(encoded) <= NOTE_LIMIT:", "if len(message) <= NOTE_LIMIT:"),
+        ('decode(errors="ignore")', 'decode(errors="replace")'),
+        ('None if old is not None and old.status == "False" else now', "now"),
+        (
+            '(old.status, old.reason, old.message) == ("False", reason, message)',
+            '(old.status, old.message) == ("False", message)',
+        ),
+        ("observed_generation=pod.metadata.generation", "observed_generation=0"),
+        ('nominated = "" if pod.status.nominated_node_name else None', "nominated = None"),
+    ),
+    *mutants(
+        "scheduler/core/changes.py",
+        f"{UNIT}changes.py",
+        (
+            "if old.spec.unschedulable and not new.spec.unschedulable:",
+            "if old.spec.unschedulable != new.spec.unschedulable:",
+        ),
+        ("name not in new or amount > new[name]", "name in new and amount > new[name]"),
+        (
+            "before.spec.scheduling_gates and not after.spec.scheduling_gates",
+            "before.spec.scheduling_gates != after.spec.scheduling_gates",
+        ),
+        (
+            "len(before.spec.tolerations or ()) != len(after.spec.tolerations or ())",
+            "before.spec.tolerations != after.spec.tolerations",
+        ),
+    ),
+    *mutants(
+        "scheduler/core/state.py",
+        f"{UNIT}bad_objects.py {UNIT}cycle.py {UNIT}nominations.py",
+        ("        if self._bad.get((kind, key)) != error:\n", "        if True:\n"),
+        ("            self._bad.pop((kind, key_of(metadata)), None)\n", "            pass\n"),
+        ("except_uid=nominated.uid, up_to_priority=nominated.priority", "except_uid=nominated.uid"),
+    ),
+    *mutants(
+        "scheduler/core/measurements.py",
+        f"{UNIT}measurements.py",
+        ("bisect_left(self.bounds, value)", "bisect_left(self.bounds, value) + 1"),
+        ("        if outcome == SKIPPED:\n            return\n", ""),
+        ("if attempts < 15", "if attempts <= 15"),
+    ),
+    *mutants(
+        "scheduler/core/story.py",
+        "tests/edge/app/test_replay_command.py",
+        ("        if replayed != recorded:\n", "        if False:\n"),
+        ("        if result is not None:\n            self._put", "        if True:\n            self._put"),
+        ("    if header.version != VERSION:\n", "    if False:\n"),
+    ),
+)

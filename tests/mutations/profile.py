@@ -1,0 +1,108 @@
+"""Faults in evaluations: verdicts, scores, and what is kept of them."""
+
+from __future__ import annotations
+
+from tests.mutations.mutant import mutants
+
+UNIT = "tests/unit/profile/test_"
+REFRESH = f"{UNIT}evaluation_refresh.py"
+
+MUTANTS = (
+    *mutants(
+        "scheduler/profile/evaluation.py",
+        f"{UNIT}evaluation.py",
+        (
+            "                    self._reject(_no_common_node(restricting), tuple(restricting))\n                    return None\n",
+            "                    self._reject(_no_common_node(restricting), tuple(restricting))\n",
+        ),
+        ("names = result.node_names if names is None else names & result.node_names", "names = result.node_names"),
+        (
+            "            self._reject(rejected, (*restricting, rejected.plugin))\n",
+            "            self._reject(rejected, (rejected.plugin,))\n",
+        ),
+        (
+            "                self._skipped.add(plugin.name)\n            elif status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE",
+            "                pass\n            elif status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE",
+        ),
+        (
+            '            elif status.code is not Code.SUCCESS:\n                raise _failed("PreFilter"',
+            '            elif status.code is Code.ERROR:\n                raise _failed("PreFilter"',
+        ),
+        ("        if self.feasible_count == 1:\n            return int(np.argmax(self._filtering.feasible))\n", ""),
+        ("{*self.prefilter_rejectors, *self._filtering.rejectors(instead)}", "{*self._filtering.rejectors(instead)}"),
+        (
+            '", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))',
+            '", ".join(f"{count} {reason}" for reason, count in counts.items())',
+        ),
+        ("            if scored.plugin.name not in skipped\n", ""),
+    ),
+    *mutants(
+        "scheduler/profile/evaluation.py",
+        REFRESH,
+        ("        if self._epoch != self._table.epoch:\n", "        if False:\n"),
+    ),
+    *mutants(
+        "scheduler/profile/filtering.py",
+        f"{UNIT}filtering.py {UNIT}evaluation.py",
+        ("return int(plugin.facets | Facet.NAME)", "return int(plugin.facets)"),
+        ("np.any((first == FEASIBLE) | (first >= index))", "True"),
+        ("self._position < 0 or any(column.failure is not None for column in self.columns)", "self._position < 0"),
+        ("max((reason.code for reason in given), default=Code.UNSCHEDULABLE)", "given[0].code"),
+        ("        absent = int(np.count_nonzero((first == OUTSIDE) & table.live))\n", "        absent = 0\n"),
+        ("                if facets & column.facets:\n", "                if True:\n"),
+    ),
+    *mutants(
+        "scheduler/profile/filtering.py",
+        REFRESH,
+        ("        if not table.is_live(row):\n            return False\n", ""),
+        (
+            "            self.feasible_count += fits - self._feasible_cells[row]\n",
+            "            self.feasible_count += fits\n",
+        ),
+        (
+            "        elif len(changes.rows):\n            self._resize(table.size)\n",
+            "        elif len(changes.rows):\n",
+        ),
+        ("(changes.facets & facets) != 0]", "(changes.facets & facets) == 0]"),
+    ),
+    *mutants(
+        "scheduler/profile/scoring.py",
+        f"{UNIT}scoring.py {REFRESH}",
+        ("changes is None or token != self._token", "changes is None"),
+        ("        return whole or self._extrema.values != before\n", "        return whole\n"),
+        ("            self._was[row] = fits\n", ""),
+        ("wrong = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]", "wrong = scores[scores > MAX_NODE_SCORE]"),
+        ("if fits and not 0 <= final <= MAX_NODE_SCORE:", "if not 0 <= final <= MAX_NODE_SCORE:"),
+        ("table.tie_key(row) if fits else BELOW_ALL", "table.tie_key(row)"),
+    ),
+    *mutants(
+        "scheduler/profile/scoring.py",
+        "tests/unit/core/test_cycle.py",
+        ("BELOW_ALL = np.iinfo(np.int64).min", "BELOW_ALL = np.int64(-1)"),
+    ),
+    *mutants(
+        "scheduler/profile/extrema.py",
+        f"{UNIT}scoring.py {REFRESH}",
+        ("        self._lowest -= score == self.low\n", ""),
+        ("        self._highest -= score == self.high\n", ""),
+        ("self._lowest <= 0 or self._highest <= 0", "self._lowest <= 0"),
+    ),
+    *mutants(
+        "scheduler/profile/profile.py",
+        f"{UNIT}profile.py",
+        ("            if status.code is not Code.SUCCESS:\n", "            if status.code.is_rejected:\n"),
+        ("isinstance(plugin, EnqueueExtensions) else _ANYTHING", "isinstance(plugin, EnqueueExtensions) else ()"),
+        ("            fragments.append((plugin.name, fragment))\n", '            fragments.append(("", fragment))\n'),
+    ),
+    *mutants(
+        "scheduler/profile/refusal.py",
+        f"{UNIT}refusal.py",
+        ("bool(affinity.required or affinity.preferred)", "bool(affinity.required)"),
+        ("    if spec.resource_claims:\n", "    if False:\n"),
+        ("        if not volume_is_supported(volume):\n", "        if False:\n"),
+        ("if amount and (", "if ("),
+        ("spec.host_users is False", "not spec.host_users"),
+        ("(*containers, *(spec.ephemeral_containers or ()))", "containers"),
+        ("    if holder is None:\n", "    if True:\n"),
+    ),
+)
