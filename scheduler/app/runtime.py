@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -140,6 +140,7 @@ class Runtime:
         return outcome
 
     async def _start(self, group: asyncio.TaskGroup) -> None:
+        _log_what_is_not_batched(self.state.batching.off)
         await self._wait_for_rights()
         self._watches = tuple(group.create_task(reflector.run()) for reflector in self.reflectors)
         for reflector in self.reflectors:
@@ -178,6 +179,13 @@ class Runtime:
         unfinished = await self.dispatcher.drain(DRAIN_SECONDS)
         log.info("stopped", unfinished_binds=unfinished.binds, unfinished_events=unfinished.events)
         return Outcome(unfinished=unfinished)
+
+
+def _log_what_is_not_batched(off: Mapping[str, str]) -> None:
+    """Who wonders why decisions take long finds the reason at the top of the log."""
+    for profile, reason in off.items():
+        if reason:
+            log.warning("decisions of a profile are not reused", profile=profile, reason=reason)
 
 
 def _log_bad_object(bad: BadObject) -> None:

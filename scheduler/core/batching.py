@@ -214,12 +214,12 @@ class Batching:
         """
         if self._chance() >= self._verify_fraction:
             return decision
-        self.counters.verified[profile.scheduler_name] += 1
         try:
             fresh = self._evaluate_all(pod, profile)
         except PluginFailure as failure:
             self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)
             raise
+        self.counters.verified[profile.scheduler_name] += 1
         difference = decision.evaluation.difference(fresh.evaluation, decision.row, fresh.row)
         if not difference:
             return decision
