@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # Whoever read our output has enough of it, so that what is still buffered goes nowhere.
+        # Whoever read our output has enough of it. What is still buffered goes nowhere, or the interpreter would complain of it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILURE
     except KeyboardInterrupt:

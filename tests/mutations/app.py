@@ -83,6 +83,7 @@ MUTANTS = (
         f"{EDGE}cli.py",
         ("int(text) > HIGHEST_SEED", "int(text) > 2 * HIGHEST_SEED + 1"),
         ("        return EXIT_INTERRUPTED\n", "        return EXIT_FAILURE\n"),
+        ("        sys.stdout.flush()\n", ""),
         ("        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())\n", ""),
     ),
     *mutants(

@@ -16,6 +16,7 @@ from scheduler.app.cli import main, parser
 from tests.support.plain_lines import full, node, pod, step
 
 REPRISE = [sys.executable, "-m", "scheduler.app.cli"]
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 def usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -71,7 +72,9 @@ def test_an_interrupted_command_ends_as_one(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_lines_are_answered_as_they_come() -> None:
     """A program that writes a line and waits for its answer must not wait for ever."""
-    with subprocess.Popen([*REPRISE, "evaluate", "--jsonl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*REPRISE, "evaluate", "--jsonl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=BUFFERED
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for line in (full(node("n1")), step(node("n2"))):
@@ -90,7 +93,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(tmp_path: Path) -> None:
     with (
         source.open("rb") as lines,
         subprocess.Popen(
-            [*REPRISE, "evaluate", "--jsonl"], stdin=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*REPRISE, "evaluate", "--jsonl"], stdin=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=BUFFERED
         ) as process,
     ):
         assert process.stdout is not None
@@ -111,6 +114,7 @@ def test_a_reader_that_has_left_before_the_end_is_noticed_quietly_too(tmp_path: 
         [*REPRISE, "evaluate", str(file), "--pod", "default/web", "--output", "json"],
         stdout=writer,
         stderr=subprocess.PIPE,
+        env=BUFFERED,
         check=False,
     )
     os.close(writer)
