@@ -87,6 +87,14 @@ def test_lists_are_taken_apart() -> None:
     assert cpu_left(full(nested)) == 1
 
 
+def test_a_list_without_items_is_empty() -> None:
+    assert fits(last(full({"kind": "List"}, {"kind": "PodList"}, node("n1")))) == ["n1"]
+
+
+def test_the_namespace_of_a_node_to_delete_does_not_matter() -> None:
+    assert last(full(node("n1")), step(delete=[reference("Node", "n1", namespace="default")]))["filter"] == {}
+
+
 def test_other_kinds_are_passed_over() -> None:
     service = {"kind": "Service", "metadata": "whatever", "spec": 7}
     answers = ask(full(service, node("n1")), step(service, delete=[{"kind": "Service"}]))

@@ -89,6 +89,10 @@ BAD_LINES: dict[str, tuple[str, str]] = {
         '{"objects":[],"pod":{"metadata":{"name":1%s}}}' % ("0" * 200),
         "Pod 1",
     ),
+    "a number written as a string": (
+        '{"objects":[],"pod":{"metadata":{"name":"p"},"spec":{"priority":"5"}}}',
+        "Pod p: Expected `int | null`, got `str` - at `$.spec.priority`",
+    ),
     "config is a list": (
         '{"objects":[],"pod":{"metadata":{"name":"p"}},"config":[]}',
         "a KubeSchedulerConfiguration must be an object",
