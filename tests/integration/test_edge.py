@@ -61,8 +61,11 @@ async def test_pods_that_come_change_end_and_go_are_delivered(admin: Admin, kube
         assert {reflector.counters.undecodable for reflector in edge.reflectors.values()} == {0}
 
 
-async def test_a_list_in_pages_delivers_what_the_watch_list_does(admin: Admin, kubeconfig: Path) -> None:
-    names = {f"pod-{index}" for index in range(1, 1100)}
+async def test_a_list_in_pages_delivers_what_the_watch_list_does(
+    admin: Admin, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scheduler.kube.reflector.PAGE_SIZE", 10)
+    names = {f"pod-{index}" for index in range(25)}
     admin.create_all(pod_manifest(name) for name in names)
     async with ApiClient(load_credentials(kubeconfig), version="0") as client:
         paged: list[Any] = []
@@ -75,20 +78,21 @@ async def test_a_list_in_pages_delivers_what_the_watch_list_does(admin: Admin, k
         assert int(edge.reflectors["pods"].resource_version or 0) >= int(reflector.resource_version or 0) > 0
 
 
-async def test_an_api_server_that_restarts_is_waited_for_and_nothing_is_missed(tmp_path: Path) -> None:
-    require_binaries("etcd", "kube-apiserver")
-    with ControlPlane() as own:
-        own.client().create_all([node("node-1"), pod_manifest("kept"), pod_manifest("gone")])
-        kubeconfig = own.kubeconfig("reprise", tmp_path / "kubeconfig")
-        with structlog.testing.capture_logs() as logs:
-            async with running_edge(kubeconfig, resources=(NODES, PODS)) as edge:
-                own.stop_apiserver()
+async def test_an_api_server_that_restarts_is_waited_for_and_nothing_is_missed(
+    fresh_cluster: ControlPlane, admin: Admin, kubeconfig: Path
+) -> None:
+    admin.create_all([node("node-1"), pod_manifest("kept"), pod_manifest("gone")])
+    with structlog.testing.capture_logs() as logs:
+        async with running_edge(kubeconfig, resources=(NODES, PODS)) as edge:
+            fresh_cluster.stop_apiserver()
+            try:
                 await edge.until_state("pods", "unreachable")
-                own.start_apiserver()
-                own.client().delete(POD_RESOURCE, "gone", "default", grace_seconds=0)
-                own.client().create(pod_manifest("new"))
-                await edge.until(lambda: set(edge.pods) == {"kept", "new"})
-                assert isinstance(await edge.bind("new", "node-1"), PodBound)
+            finally:
+                fresh_cluster.start_apiserver()
+            admin.delete(POD_RESOURCE, "gone", "default", grace_seconds=0)
+            admin.create(pod_manifest("new"))
+            await edge.until(lambda: set(edge.pods) == {"kept", "new"})
+            assert isinstance(await edge.bind("new", "node-1"), PodBound)
     warnings = [line["resource"] for line in logs if line["log_level"] == "warning" and line["state"] == "unreachable"]
     assert sorted(warnings) == ["nodes", "pods"]  # one line each, however often it was tried
 
