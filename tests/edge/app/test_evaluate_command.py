@@ -34,7 +34,12 @@ def test_a_table_has_scores_of_nodes_that_fit_and_reasons_of_the_others(file: Pa
     write(file, node("a-small", cpu="2"), node("z-large", cpu="8"), node("full", cpu="0"), pod("web"))
 
     assert main(["evaluate", str(file), "--pod", "default/web"]) == 0
-    printed = lines(capsys.readouterr().out)
+    out = capsys.readouterr().out
+    header, refused_row = (
+        next(line for line in out.splitlines() if word in line) for word in ("REFUSED BY", "Insufficient")
+    )
+    assert refused_row.index("NodeResourcesFit") == header.index("REFUSED BY")
+    printed = lines(out)
     assert printed[0] == "pod default/web, profile reprise"
     assert printed[1] == (
         "NODE TOTAL TaintToleration NodeResourcesFit NodeResourcesBalancedAllocation ImageLocality REFUSED BY CODE REASONS"

@@ -16,6 +16,12 @@ def test_a_bound_pod_is_evaluated_as_if_it_were_pending_and_restored_afterwards(
     assert [fits(answer) for answer in answers] == [["n1"], [], ["n1"]]
 
 
+def test_a_bound_pod_is_not_tied_to_its_node() -> None:
+    bound = pod("web", node_name="n1")
+
+    assert fits(last(full(node("n1"), node("n2"), bound, subject=bound))) == ["n1", "n2"]
+
+
 def test_a_bound_pod_is_restored_after_it_was_refused() -> None:
     refused = pod("large", cpu="3", node_name="n1", resourceClaims=[{"name": "gpu"}])
     answers = ask(full(node("n1"), refused, subject=refused), step(subject=pod("other", cpu="2")))
@@ -237,6 +243,13 @@ def test_the_profile_is_the_one_that_the_pod_names_else_the_first() -> None:
     ]
 
     assert [fits(answer) for answer in answers] == [[], ["n1"], [], []]
+
+
+def test_any_profile_name_is_accepted() -> None:
+    """Nothing is bound here, so nothing is taken from kube-scheduler."""
+    config = {"profiles": [{"schedulerName": "default-scheduler"}]}
+
+    assert fits(last(full(node("n1"), config=config))) == ["n1"]
 
 
 def test_steps_keep_the_configuration_of_the_cluster() -> None:

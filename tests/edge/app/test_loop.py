@@ -46,6 +46,7 @@ class Straw:
         self.clock = 0.0
         self.room = 1000
         self.error: Exception | None = None
+        self.asked = 0
         self.on_stimulus: Callable[[], None] = lambda: None
         self.loop = Loop(
             self,
@@ -70,6 +71,7 @@ class Straw:
         return [bind(stimulus.name)] if stimulus.name.startswith("bind") else []
 
     def schedule_one(self, now: float) -> CycleResult | None:
+        self.asked += 1
         if not self.waiting:
             return None
         self.clock += self.cost
@@ -143,7 +145,7 @@ async def test_decisions_are_made_after_all_that_is_known() -> None:
 
 async def test_a_decision_is_told_with_how_long_it_took() -> None:
     straw = Straw()
-    straw.waiting, straw.cost = ["p"], 0.002
+    straw.waiting, straw.cost, straw.clock = ["p"], 0.002, 50.0
     straw.loop.start_scheduling()
     async with straw.running():
         await settle()
@@ -196,6 +198,35 @@ async def test_news_that_comes_between_slices_goes_before_the_next_decision() ->
         "cycle",
         "dispatch",
     ]
+
+
+async def test_with_nothing_to_do_the_loop_sleeps() -> None:
+    straw = Straw()
+    straw.loop.start_scheduling()
+    async with straw.running():
+        await settle()
+        asked = straw.asked
+        await settle()
+
+    assert (asked, straw.asked) == (1, 1)
+
+
+async def test_without_room_the_loop_sleeps() -> None:
+    straw = Straw()
+    straw.waiting, straw.room = ["p"], 0
+    straw.loop.start_scheduling()
+    looked = 0
+
+    def has_room() -> bool:
+        nonlocal looked
+        looked += 1
+        return False
+
+    straw.loop._has_room = has_room
+    async with straw.running():
+        await settle()
+
+    assert looked == 1
 
 
 async def test_no_decision_is_made_ahead_of_what_can_be_carried_out() -> None:

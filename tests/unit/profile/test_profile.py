@@ -10,6 +10,7 @@ from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventRes
 from scheduler.framework.plugin import CycleState, FilterPlugin, SignPlugin, Unsignable
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
+from scheduler.profile.failure import PluginFailure
 from tests.support.builders import make_pod
 from tests.support.core_run import default_profiles
 from tests.support.scripted_plugins import (
@@ -78,6 +79,21 @@ def test_a_plugin_that_does_not_sign_makes_all_pods_unsignable() -> None:
     profile = make_profile(named(Signing, "A"), named(Filter, "B"))
 
     assert profile.sign(POD) == Unsignable("plugin B does not sign pods")
+
+
+def test_a_plugin_that_does_not_sign_is_named() -> None:
+    assert make_profile(named(Signing, "A"), named(Filter, "B"), named(Filter, "C")).unsigned_plugin() == "B"
+    assert make_profile(named(Signing, "A")).unsigned_plugin() == ""
+
+
+def test_a_plugin_that_raises_while_it_signs_is_named() -> None:
+    class Raising(Signing):
+        def sign(self, pod: PodInfo) -> Any:
+            raise RuntimeError("boom")
+
+    with pytest.raises(PluginFailure, match=r'^running Sign plugin "A": boom$') as failure:
+        make_profile(named(Raising, "A")).sign(POD)
+    assert failure.value.plugin == "A"
 
 
 def test_a_plugin_that_cannot_sign_a_pod_says_why() -> None:
