@@ -192,6 +192,10 @@ def test_a_single_node_is_chosen_unscored() -> None:
     assert not evaluation.scored
 
 
+def test_the_only_node_of_several_that_fits_is_chosen() -> None:
+    assert evaluate(named(Filter, "A", refuses=("n1", "n3"))).select() == 1
+
+
 def test_two_nodes_are_scored() -> None:
     evaluation = evaluate(named(Score, "Likes", by_name={"n2": 5}), nodes=["n1", "n2"])
 

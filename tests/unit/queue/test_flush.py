@@ -6,6 +6,7 @@ from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Status
 from scheduler.queue.queued_pod import Room
 from tests.support.queues import (
+    GATES_GONE,
     NODE_ADD,
     gate,
     make,
@@ -113,3 +114,26 @@ def test_a_pod_that_stays_gated_is_asked_about_again_five_minutes_after_its_last
         counts.append(len(asked))
 
     assert counts == [1, 2, 2, 2, 3]
+
+
+def test_the_next_look_at_long_parked_pods_is_thirty_seconds_after_the_last() -> None:
+    queue = make_queue(max_unschedulable_seconds=5.0)
+    queue.flush(0.0)
+    queue.flush(30.0)
+    queue.add(make(), 30.0)
+    reject(queue, 30.0, "Nobody")
+
+    queue.flush(40.0)
+    assert room_of(queue, "a") is Room.UNSCHEDULABLE
+    queue.flush(60.0)
+    assert room_of(queue, "a") is Room.ACTIVE
+
+
+def test_a_flush_that_did_not_get_past_the_gate_is_not_what_woke_the_pod_later() -> None:
+    queue = make_queue()
+    queue.flush(0.0)
+    queue.add(make(gated=True), 0.0)
+    queue.flush(330.0)
+    queue.update(make(version="2"), [GATES_GONE], 331.0)
+
+    assert not pop(queue, 332.0).was_flushed

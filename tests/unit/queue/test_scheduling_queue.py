@@ -360,3 +360,69 @@ def test_a_popped_pod_is_counted_nowhere() -> None:
     pop(queue, 1.0)
 
     assert set(queue.counts().values()) == {0}
+
+
+def test_a_pod_that_was_gated_once_is_merely_unschedulable_when_it_fails() -> None:
+    queue = make_queue()
+    queue.add(make(gated=True), 0.0)
+    queue.update(make(version="2"), [GATES_GONE], 1.0)
+    queued = reject(queue, 2.0, "Fit")
+
+    assert (room_of(queue, "a"), queued.gating_plugin) == (Room.UNSCHEDULABLE, "")
+
+
+def test_a_popped_pod_says_that_it_is_in_flight() -> None:
+    queue = make_queue()
+    queue.add(make(), 0.0)
+
+    assert pop(queue, 1.0).room is Room.IN_FLIGHT
+
+
+def test_a_pod_that_came_back_during_its_attempt_is_not_put_in_twice() -> None:
+    queue = make_queue()
+    queue.add(make(), 0.0)
+    queued = pop(queue, 1.0)
+    queue.add(make(version="2"), 1.1)
+    queue.add_failed(queued, make(version="2"), ("Fit",), 1.2)
+
+    assert (room_of(queue, "a"), queue.is_in_flight("a"), len(queue)) == (Room.ACTIVE, False, 1)
+
+
+def test_a_pod_can_be_deleted_from_any_room() -> None:
+    queue = make_queue()
+    queue.add(make("parked"), 0.0)
+    reject(queue, 0.0, "Fit")
+    queue.add(make("rejected"), 0.0)
+    reject(queue, 0.0, "Taints")
+    queue.move_all(NODE_TAINT, 0.5)
+    queue.add(make("failed"), 0.0)
+    reject(queue, 0.0)
+    queue.add(make("active"), 0.0)
+    for uid in ("parked", "rejected", "failed", "active"):
+        queue.delete(uid)
+
+    assert set(queue.counts().values()) == {0}
+    queue.flush(60.0)
+    assert queue.move_all(NODE_ADD, 60.0) == 0
+    assert queue.pop(60.0) is None
+
+
+def test_an_update_of_a_pod_in_backoff_moves_it_to_its_new_place() -> None:
+    queue = make_queue()
+    for uid in ("a", "b"):
+        queue.add(make(uid), 0.0)
+        reject(queue, 0.0, "Fit")
+    queue.move_all(NODE_ADD, 0.5)
+    queue.update(make("b", priority=5, version="2"), [POD_UPDATE], 0.6)
+
+    assert [pop(queue, 0.7).pod.uid for _ in range(2)] == ["b", "a"]
+
+
+def test_an_update_with_several_events_moves_a_pod_once() -> None:
+    queue = make_queue()
+    queue.add(make(), 0.0)
+    reject(queue, 0.0, "Fit", "Taints")
+    queue.update(make(version="2"), [NODE_ADD, NODE_TAINT], 9.0)
+
+    assert queue.incoming["active", "NodeAdd"] == 1
+    assert queue.incoming["active", "NodeUpdateNodeTaint"] == 0
