@@ -1,5 +1,6 @@
-"""The HTTP client of the edge: one connection pool to one API server, raw JSON in and out.
+"""The HTTP client of the edge: raw JSON in and out, to one API server.
 
+Writes go over connections of our own (``connections``), all else, and everything where a proxy stands between, through pyreqwest.
 Choices that were measured: HTTP/2 where the server offers it (requests and watches share a connection); no compression, because
 a compressed stream ends in a decoding error; a streamed answer is handed over as it comes, not in blocks of 64 KiB.
 The Authorization header is marked sensitive and appears in no log and no error.
@@ -26,6 +27,7 @@ from pyreqwest.proxy import ProxyBuilder
 from pyreqwest.request import RequestBuilder, StreamRequest
 from pyreqwest.response import ResponseBodyReader
 
+from scheduler.kube.connections import Connections
 from scheduler.kube.credentials import Credentials, CredentialsError, Endpoint
 from scheduler.kube.transport import FailureKind, Response, TransportFailure, WatchStream, error_of
 
@@ -65,6 +67,7 @@ class ApiClient:
         self._observe = observe
         self._endpoint = credentials.endpoint
         self._client = self._build(self._endpoint)
+        self._connections = self._build_connections(self._endpoint)
         if not self._endpoint.is_verified:
             log.warning(
                 "The API server's certificate is not verified", url=self._endpoint.url, source=credentials.source
@@ -82,6 +85,8 @@ class ApiClient:
 
     async def close(self) -> None:
         """Close all connections; requests under way fail."""
+        if self._connections is not None:
+            self._connections.close()
         await _cancellable(self._client.close())
 
     async def get(self, path: str) -> Response:
@@ -145,6 +150,20 @@ class ApiClient:
 
     async def _send_once(self, method: str, path: str, seconds: float, body: bytes, content_type: str) -> Response:
         began = perf_counter()
+        try:
+            if method == "GET" or self._connections is None:
+                response = await self._ask(method, path, seconds, body, content_type)
+            else:
+                authorization = self._credentials.authorization()
+                response = await self._connections.send(method, path, body, content_type, authorization, seconds)
+        except TransportFailure:
+            self._seen(method, 0, began)
+            raise
+        self._seen(method, response.status, began)
+        return response
+
+    async def _ask(self, method: str, path: str, seconds: float, body: bytes, content_type: str) -> Response:
+        """One request through pyreqwest."""
         request = self._request(method, path).timeout(timedelta(seconds=seconds))
         if body:
             request = request.header("content-type", content_type).body_bytes(body)
@@ -152,9 +171,7 @@ class ApiClient:
             response = await _cancellable(request.build().send())
             content = await _cancellable(response.bytes())
         except DetailedPyreqwestError as error:
-            self._seen(method, 0, began)
             raise _failure_of(method, f"{self.url}{path}", error) from error
-        self._seen(method, response.status, began)
         return Response(response.status, _headers(response), content.to_bytes())
 
     def _request(self, method: str, path: str) -> RequestBuilder:
@@ -170,9 +187,12 @@ class ApiClient:
         if not await self._credentials.reload() and self._credentials.endpoint == before:
             return False
         if self._credentials.endpoint != self._endpoint:
-            client = self._build(self._credentials.endpoint)
-            # The old client is let go, not closed: requests of others are still under way on it.
-            self._endpoint, self._client = self._credentials.endpoint, client
+            endpoint = self._credentials.endpoint
+            client, connections = self._build(endpoint), self._build_connections(endpoint)
+            # The old ones are let go, not closed: requests of others are still under way on them.
+            if self._connections is not None:
+                self._connections.retire()
+            self._endpoint, self._client, self._connections = endpoint, client, connections
         log.info("Credentials were loaded anew", source=self._credentials.source)
         return True
 
@@ -189,6 +209,9 @@ class ApiClient:
                 return builder.build()
         except (BuilderError, ValueError, OSError) as error:
             raise CredentialsError(f"{self._credentials.source}: {endpoint.url}: {_innermost(error)}") from error
+
+    def _build_connections(self, endpoint: Endpoint) -> Connections | None:
+        return None if endpoint.proxy else Connections(endpoint, self._user_agent)
 
     def _configure(self, endpoint: Endpoint) -> tuple[ClientBuilder, str]:
         builder = (
