@@ -25,7 +25,16 @@ from tests.mutations.batch import MUTANTS as BATCH
 from tests.mutations.core import MUTANTS as CORE
 from tests.mutations.profile import MUTANTS as PROFILE
 from tests.mutations.queue import MUTANTS as QUEUE
-from tests.mutations.runner import PASSED, MutantError, copy_checkout, is_noticed, mutated, preload, run
+from tests.mutations.runner import (
+    HEALTHY_LIMIT_SECONDS,
+    PASSED,
+    MutantError,
+    copy_checkout,
+    is_noticed,
+    mutated,
+    preload,
+    run,
+)
 
 MUTANTS = (*BATCH, *CORE, *QUEUE, *PROFILE, *APP)
 
@@ -52,7 +61,8 @@ def main() -> int:
         copy = Path(folder)
         copy_checkout(copy)
         preload(copy, chosen)
-        if run(sorted({test for mutant in chosen for test in mutant.tests}), copy) != PASSED:
+        every_test = sorted({test for mutant in chosen for test in mutant.tests})
+        if run(every_test, copy, HEALTHY_LIMIT_SECONDS) != PASSED:
             print("the tests fail without any fault: run them by themselves first")
             return 1
         survivors = [mutant for mutant in chosen if not is_noticed(mutant, copy)]
