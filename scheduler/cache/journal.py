@@ -45,6 +45,32 @@ class Journal:
         self._facet_cells[slot] = facets
         self.position += 1
 
+    def recent(self, position: int, most: int) -> list[tuple[int, int]] | None:
+        """What changed after ``position`` as (row, facets), rows as in Changes, when that takes no more than ``most`` entries.
+
+        None when it takes more, or is not known any more. Made of Python ints: it is asked for with each reused decision,
+        and mostly finds one entry.
+
+        Raises:
+            ValueError: the position lies ahead of the journal.
+        """
+        count = self.position - position
+        if count == 0:
+            return []
+        if count > most or count > self._capacity:
+            return None
+        slot = position % self._capacity
+        if count == 1:
+            return [(self._row_cells[slot], self._facet_cells[slot])]
+        if count < 0:
+            raise ValueError(f"position {position} lies ahead of the journal's {self.position}")
+        merged: dict[int, int] = {}
+        for entry in range(position, position + count):
+            slot = entry % self._capacity
+            row = self._row_cells[slot]
+            merged[row] = merged.get(row, 0) | self._facet_cells[slot]
+        return sorted(merged.items())
+
     def changes_since(self, position: int, size: int) -> Changes | None:
         """What changed after ``position``; None when that is not known any more.
 
@@ -55,19 +81,15 @@ class Journal:
         Raises:
             ValueError: the position lies ahead of the journal.
         """
-        count = self.position - position
-        if count == 0:
-            return _NOTHING
-        if count < 0:
-            raise ValueError(f"position {position} lies ahead of the journal's {self.position}")
-        if count > self._capacity:
+        # Up to 16 entries merge in 2 to 6 us as a dict and in 7 to 15 us in NumPy; 16,384 in 0.2 ms in NumPy and 6 ms as a dict.
+        few = self.recent(position, _FEW)
+        if few is not None:
+            if not few:
+                return _NOTHING
+            return Changes(np.array([row for row, _ in few], np.int64), np.array([what for _, what in few], np.int64))
+        if self.position - position > self._capacity:
             return None
         start, end = position % self._capacity, self.position % self._capacity
-        if count == 1:
-            return Changes(self._rows[start : start + 1].copy(), self._facets[start : start + 1].copy())
-        # Up to 16 entries merge in 2 to 6 us as a dict and in 7 to 15 us in NumPy; 16,384 in 0.2 ms in NumPy and 6 ms as a dict.
-        if count <= _FEW:
-            return self._merge_few(position, count)
         if start < end:
             rows, facets = self._rows[start:end], self._facets[start:end]
         else:
@@ -77,12 +99,3 @@ class Journal:
         np.bitwise_or.at(merged, rows, facets)
         changed = np.flatnonzero(merged)
         return Changes(changed, merged[changed])
-
-    def _merge_few(self, position: int, count: int) -> Changes:
-        merged: dict[int, int] = {}
-        for entry in range(position, position + count):
-            slot = entry % self._capacity
-            row = self._row_cells[slot]
-            merged[row] = merged.get(row, 0) | self._facet_cells[slot]
-        rows = sorted(merged)
-        return Changes(np.array(rows, np.int64), np.array([merged[row] for row in rows], np.int64))

@@ -75,6 +75,8 @@ class NodeTable:
         self._tie_keys = Column(np.int64, _FIRST_CAPACITY)
         self._nodes: list[Node] = []
         self._journal = Journal(journal_capacity)
+        self.recent = self._journal.recent
+        """Rows that changed after a position, as pairs of ints, when they are few; see Journal."""
 
     # Reading
 

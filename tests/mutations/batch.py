@@ -232,9 +232,15 @@ MUTANTS = (
     # A reader who looked away too long is told of what is left.
     Mutant(
         "scheduler/cache/journal.py",
-        "        if count > self._capacity:\n            return None\n",
-        "        count = min(count, self._capacity)\n        position = self.position - count\n",
+        "        if self.position - position > self._capacity:\n            return None\n",
+        "        position = max(position, self.position - self._capacity)\n",
         (f"{INPUTS}::test_an_entry_that_was_not_used_for_too_many_changes_is_brought_up_to_date_all_the_same",),
+    ),
+    Mutant(
+        "scheduler/cache/journal.py",
+        "if count > most or count > self._capacity:",
+        "if count > most:",
+        ("tests/unit/cache/test_journal.py::test_recent_changes_are_all_those_after_the_position_or_none_of_them",),
     ),
     # Another node in the row of one that is gone is taken for that one.
     Mutant(
