@@ -28,10 +28,14 @@ ALL_FACETS = Facet(1023)
 
 
 class Input(enum.Enum):
-    """What a plugin may read beyond the row of a node."""
+    """What a plugin may read beyond the row of a node, and the facet whose change on any node may change it."""
 
-    NODE_COUNT = "number of nodes"
-    IMAGE_HOLDERS = "nodes that hold an image"
+    NODE_COUNT = ("number of nodes", Facet.NAME)
+    IMAGE_HOLDERS = ("nodes that hold an image", Facet.IMAGES)
+
+    @property
+    def facet(self) -> Facet:
+        return self.value[1]
 
 
 class UndeclaredReadError(RuntimeError):

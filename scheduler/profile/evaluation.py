@@ -57,7 +57,9 @@ class Evaluation:
         self._told: tuple[tuple[int, int], str, tuple[str, ...]] | None = None
         """What was last said of a failure, and of which version of the verdicts and number of nodes."""
         node_names = self._pre_filter()
-        if self.prefilter.code is not Code.SUCCESS:
+        self._is_open = self.prefilter.code is Code.SUCCESS
+        if not self._is_open:
+            self._filtering = Filtering([], frozenset(), self.prefilter)
             self._epoch = self._table.epoch
             return
         outside = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
@@ -115,20 +117,20 @@ class Evaluation:
         if self._epoch != self._table.epoch:
             # Interned ids were renumbered, so tables of verdicts by id mean other values now.
             self._start()
-        if self.prefilter.code is Code.SUCCESS:
+        if self._is_open:
             self._filtering.refresh(self._table)
 
     @property
     def feasible_count(self) -> int:
         """Number of nodes that the pod fits on, as of the last refresh."""
-        return self._filtering.feasible_count if self.prefilter.code is Code.SUCCESS else 0
+        return self._filtering.feasible_count
 
     def refresh_scores(self) -> None:
         """Bring the scores of the feasible rows up to date; call ``refresh`` first."""
         try:
             if self._scoring is None:
                 self._scoring = Scoring(self._pre_score())
-            self._scoring.refresh(self._table, self._filtering.feasible)
+            self._scoring.refresh(self._table, self._filtering)
         except PluginFailure:
             self._scoring = None  # nothing is to be built on what is left half done
             raise
@@ -163,16 +165,18 @@ class Evaluation:
         Args:
             instead: refusals of feasible rows that hold for this decision only; the evaluation stays as it is.
         """
-        if not self.feasible_count:
+        feasible_count = self._filtering.feasible_count
+        if not feasible_count:
             return None
-        refused = [row for row in instead if self._filtering.feasible[row]]
-        if refused:
-            return self._select_without(refused)
-        if self.feasible_count == 1:
-            return int(np.argmax(self._filtering.feasible))
+        if instead:
+            refused = [row for row in instead if self._filtering.feasible[row]]
+            if refused:
+                return self._select_without(refused)
+        if feasible_count == 1:
+            return int(self._filtering.feasible.argmax())
         self.refresh_scores()
         assert self._scoring is not None
-        return int(np.argmax(self._scoring.keyed))
+        return int(self._scoring.keyed.argmax())
 
     def _select_without(self, refused: list[int]) -> int | None:
         """The choice among fewer rows, with what that does to every normalised score."""
@@ -180,7 +184,7 @@ class Evaluation:
         feasible[refused] = False
         count = int(np.count_nonzero(feasible))
         if count <= 1:
-            return int(np.argmax(feasible)) if count else None
+            return int(feasible.argmax()) if count else None
         self.refresh_scores()
         assert self._scoring is not None
         return int(np.argmax(keyed_by(self._table, self._scoring.totals_over(feasible), feasible)))

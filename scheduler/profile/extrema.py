@@ -46,6 +46,10 @@ class Extrema:
         elif score == self.high:
             self._highest += 1
 
+    def lose(self) -> None:
+        """So much changed that ``find`` is due."""
+        self._lowest = self._highest = 0
+
     @property
     def is_lost(self) -> bool:
         """Whether a value has no holder left, so that ``find`` is due."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,8 +16,13 @@ from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
 from scheduler.profile.failure import PluginFailure, Stage
 
+Few: TypeAlias = list[tuple[int, int]]
+"""Changed rows with their facets, few enough to follow one by one."""
+
 FEASIBLE = -1
 OUTSIDE = -2
+
+_NAME = int(Facet.NAME)
 
 FEW_ROWS = 8
 """Up to so many changed rows are brought up to date one by one, on Python ints: cheaper than arrays of that length."""
@@ -61,14 +66,17 @@ class FilterColumn:
             self.failure = self._failed(error)
             self.failure.__cause__ = error
 
-    def evaluate_row(self, table: NodeTable, row: int) -> None:
-        """Run the plugin on one row; a failure is kept as by ``evaluate``."""
+    def evaluate_row(self, table: NodeTable, row: int) -> bool:
+        """Run the plugin on one row; whether its answer is another one now. A failure is kept as by ``evaluate``."""
         try:
             mask: Any = self.plugin.filter(self._state, self._pod, self._row_view(table, row))
+            if mask == self.cells[row]:
+                return False
             self.cells[row] = mask
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             self.failure = self._failed(error)
             self.failure.__cause__ = error
+        return True
 
     def resize(self, size: int) -> None:
         """Make room for new rows; what they hold is worked out when they are evaluated."""
@@ -99,28 +107,26 @@ class Filtering:
         self.version = 0
         """Another number after each refresh that changed a verdict or a reason."""
         self._first_cells = self.first.data
-        self._feasible_cells = self.feasible.data
+        self.feasible_cells = self.feasible.data
         self._position = -1
+        self._touched_by: dict[int, tuple[FilterColumn, ...]] = {}
 
     def refresh(self, table: NodeTable) -> None:
         """Run what changed since the last call. The first call, or one after too long a time, runs everything."""
-        # A failure that no node reached is no answer to build on: it may be reached now, or be one no more.
-        is_whole = self._position < 0 or any(column.failure is not None for column in self.columns)
-        changes = None if is_whole else table.changes_since(self._position)
+        changes = few_or_many(table, self._position)
         self._position = table.position
         if changes is None:
             for column in self.columns:
                 column.evaluate(table, None)
             self._conclude(table, None)
-        elif len(changes.rows) > FEW_ROWS:
+        elif isinstance(changes, Changes):
             self._resize(table.size)
             for column in self.columns:
                 rows = rows_for(changes, column.facets)
                 if len(rows):
                     column.evaluate(table, rows)
             self._conclude(table, changes.rows)
-        elif len(changes.rows):
-            self._resize(table.size)
+        elif changes:
             self._refresh_few(table, changes)
 
     def _resize(self, size: int) -> None:
@@ -135,35 +141,44 @@ class Filtering:
 
     def _keep(self, first: IntArray, feasible: BoolArray) -> None:
         self.first, self.feasible = first, feasible
-        self._first_cells, self._feasible_cells = first.data, feasible.data
+        self._first_cells, self.feasible_cells = first.data, feasible.data
 
-    def _refresh_few(self, table: NodeTable, changes: Changes) -> None:
-        rows = changes.rows.tolist()
-        is_new = False
-        for row, facets in zip(rows, changes.facets.tolist(), strict=True):
-            for column in self.columns:
-                if facets & column.facets:
-                    before = column.cells[row]
-                    column.evaluate_row(table, row)
-                    is_new = is_new or column.cells[row] != before
-        if any(column.failure for column in self.columns):
-            self._conclude(table, changes.rows)
-            return
-        for row in rows:
-            verdict = FEASIBLE
-            if not self._is_inside(table, row):
-                verdict = OUTSIDE
-            else:
-                for index, column in enumerate(self.columns):
-                    if column.cells[row]:
-                        verdict = index
-                        break
-            is_new = is_new or self._first_cells[row] != verdict
-            self._first_cells[row] = verdict
-            fits = verdict == FEASIBLE
-            self.feasible_count += fits - self._feasible_cells[row]
-            self._feasible_cells[row] = fits
-        self.version += is_new
+    def _refresh_few(self, table: NodeTable, few: Few) -> None:
+        self._resize(table.size)
+        version = self.version
+        has_failed = False
+        for row, facets in few:
+            is_new = bool(facets & _NAME)
+            for column in self._columns_for(facets):
+                if column.evaluate_row(table, row):
+                    is_new = True
+                    has_failed = has_failed or column.failure is not None
+            if is_new:
+                self.version = version + 1
+                self._decide(table, row)
+        if has_failed:
+            self._conclude(table, np.array([row for row, _ in few], np.int64))
+
+    def _columns_for(self, facets: int) -> tuple[FilterColumn, ...]:
+        """The columns that a change of these facets touches."""
+        touched = self._touched_by.get(facets)
+        if touched is None:
+            touched = self._touched_by[facets] = tuple(column for column in self.columns if facets & column.facets)
+        return touched
+
+    def _decide(self, table: NodeTable, row: int) -> None:
+        verdict = FEASIBLE
+        if not self._is_inside(table, row):
+            verdict = OUTSIDE
+        else:
+            for index, column in enumerate(self.columns):
+                if column.cells[row]:
+                    verdict = index
+                    break
+        self._first_cells[row] = verdict
+        fits = verdict == FEASIBLE
+        self.feasible_count += fits - self.feasible_cells[row]
+        self.feasible_cells[row] = fits
 
     def _is_inside(self, table: NodeTable, row: int) -> bool:
         if not table.is_live(row):
@@ -186,6 +201,9 @@ class Filtering:
             self.first[rows] = first
             self.feasible[rows] = first == FEASIBLE
         self.feasible_count = int(np.count_nonzero(self.feasible))
+        if any(column.failure is not None for column in self.columns):
+            # A failure that no node reached is no answer to build on: it may be reached next time, or be one no more.
+            self._position = -1
 
     def _raise_what_was_reached(self, first: IntArray) -> None:
         """A plugin's failure counts where no plugin before it refuses the node (kube-scheduler 1.37: RunFilterPlugins)."""
@@ -269,3 +287,17 @@ def rows_for(changes: Changes, facets: int) -> IntArray:
         return changes.rows
     rows: IntArray = changes.rows[(changes.facets & facets) != 0]
     return rows
+
+
+def few_or_many(table: NodeTable, position: int) -> Few | Changes | None:
+    """What changed since a position in the journal; None when that is not known, or the position is negative."""
+    if position < 0:
+        return None
+    few = table.recent(position, FEW_ROWS)
+    if few is not None:
+        return few
+    # Many changes can be of few rows.
+    changes = table.changes_since(position)
+    if changes is None or len(changes.rows) > FEW_ROWS:
+        return changes
+    return list(zip(changes.rows.tolist(), changes.facets.tolist(), strict=True))

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.cache.views import row_view_of
+from scheduler.framework.facet import ALL_FACETS
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
 from scheduler.profile.extrema import Extrema
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.filtering import FEW_ROWS, facets_of, rows_for
+from scheduler.profile.filtering import Few, Filtering, facets_of, few_or_many, rows_for
 
 TIE_KEY_BITS = 31
 BELOW_ALL = np.iinfo(np.int64).min
 """Stands for a row that is not feasible; a total can be negative, as weights can."""
-
-
-Few = tuple[tuple[int, int], ...]
-"""Changed rows with their facets, few enough to follow one by one."""
 
 
 class ScoreColumn:
@@ -31,18 +29,22 @@ class ScoreColumn:
         self.plugin = plugin
         self.weight = weight
         self.facets = facets_of(plugin)
+        self.input_facets = 0
+        for each in plugin.inputs:
+            self.input_facets |= int(each.facet)
+        """A change of these, of any row, can be one of the inputs beyond the row."""
+        self.normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
         self._row_view = row_view_of(type(plugin))
-        self._has_token = type(plugin).token is not ScorePlugin.token
-        self._normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
         self._state = state
         self._pod = pod
         self._token: tuple[int, ...] = ()
         self._extrema = Extrema()
+        self._settled = self._extrema.values
         self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
     def _keep(self, raw: IntArray, weighted: IntArray) -> None:
         self.raw, self.weighted = raw, weighted
-        self._raw_cells, self.weighted_cells = raw.data, weighted.data
+        self.raw_cells, self.weighted_cells = raw.data, weighted.data
 
     def resize(self, size: int) -> None:
         """Make room for new rows; what they hold is worked out when they are scored."""
@@ -52,62 +54,71 @@ class ScoreColumn:
             grown[1][: len(self.weighted)] = self.weighted[:size]
             self._keep(*grown)
 
-    def score(self, table: NodeTable, changes: Changes | None, few: Few | None, was: BoolArray, now: BoolArray) -> bool:
-        """Score what changed, or all when that is not known or an input beyond the row changed.
+    def score_all(self, table: NodeTable, now: BoolArray) -> None:
+        """Score every row; ``now``: the feasible rows."""
+        try:
+            self._token = self._token_now(table)
+            self.raw[:] = self.plugin.score(self._state, self._pod, table.columns(self.plugin))
+        except Exception as error:
+            raise self._failed(error) from error
+        self._extrema.lose()
+        self.settle(now)
+
+    def has_new_inputs(self, table: NodeTable) -> bool:
+        """Whether an input beyond the row changed since all rows were scored."""
+        try:
+            return self._token_now(table) != self._token
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def _token_now(self, table: NodeTable) -> tuple[int, ...]:
+        return self.plugin.token(self._state, self._pod, table.columns(self.plugin)) if self.input_facets else ()
+
+    def score_rows(self, table: NodeTable, changes: Changes) -> None:
+        """Score the changed rows; ``settle`` is due."""
+        rows = rows_for(changes, self.facets)
+        if len(rows):
+            try:
+                self.raw[rows] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, rows))
+            except Exception as error:
+                raise self._failed(error) from error
+        # So many rows can have moved an extremum in ways that are dearer to follow than to look for.
+        self._extrema.lose()
+
+    def score_row(self, table: NodeTable, row: int, facets: int, was: bool, now: bool) -> bool:
+        """Score a changed row, and follow what that and its being feasible do to the extrema; whether ``settle`` is due."""
+        score: Any = self.raw_cells[row]
+        old = score
+        if facets & self.facets:
+            try:
+                score = self.plugin.score(self._state, self._pod, self._row_view(table, row))
+                self.raw_cells[row] = score
+            except Exception as error:
+                raise self._failed(error) from error
+        if self.normalizer is None or (was == now and score == old):
+            return False
+        if was:
+            self._extrema.leave(old)
+        if now:
+            self._extrema.enter(score)
+        return True
+
+    def settle(self, now: BoolArray) -> bool:
+        """Take the extrema as they are now; whether one moved, so that every final score may be another.
 
         Args:
-            few: the changes as pairs, when there are few.
-            was: the feasible rows when this was last called, shape as ``now``.
             now: the feasible rows.
-
-        Returns:
-            Whether every final score may be another: all were scored, or an extremum moved.
         """
-        try:
-            if self._normalizer is None:
-                return self._score(table, changes, few, was, now)
-            before = self._extrema.values
-            whole = self._score(table, changes, few, was, now)
-        except Exception as error:
-            text = f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}'
-            raise PluginFailure(text, self.plugin.name, Stage.SCORE) from error
-        if whole or self._extrema.is_lost:
-            self._extrema.find(self.raw, now)
-        return whole or self._extrema.values != before
-
-    def _score(
-        self, table: NodeTable, changes: Changes | None, few: Few | None, was: BoolArray, now: BoolArray
-    ) -> bool:
-        plugin, state, pod = self.plugin, self._state, self._pod
-        token = plugin.token(state, pod, table.columns(plugin)) if self._has_token else ()
-        if changes is None or token != self._token:
-            self._token = token
-            self.raw[:] = plugin.score(state, pod, table.columns(plugin))
-            return True
-        if few is None:
-            rows = rows_for(changes, self.facets)
-            if len(rows):
-                self.raw[rows] = plugin.score(state, pod, table.columns(plugin, rows))
-            if self._normalizer is not None:
-                # So many rows can have moved an extremum in ways that are dearer to follow than to look for.
-                self._extrema.find(self.raw, now)
+        if self.normalizer is None:
             return False
-        cells, extrema = self._raw_cells, self._extrema
-        for row, facets in few:
-            score: Any = cells[row]
-            old = score
-            if facets & self.facets:
-                score = plugin.score(state, pod, self._row_view(table, row))
-                cells[row] = score
-            if self._normalizer is not None:
-                left, entered = was[row], now[row]
-                if left and entered and score == old:
-                    continue
-                if left:
-                    extrema.leave(old)
-                if entered:
-                    extrema.enter(score)
-        return False
+        if self._extrema.is_lost:
+            self._extrema.find(self.raw, now)
+        before, self._settled = self._settled, self._extrema.values
+        return self._settled != before
+
+    def _failed(self, error: Exception) -> PluginFailure:
+        text = f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}'
+        return PluginFailure(text, self.plugin.name, Stage.SCORE)
 
     def normalized(self, rows: IntArray | None) -> IntArray:
         """The final scores of these rows, or of all."""
@@ -116,26 +127,25 @@ class ScoreColumn:
     def normalized_over(self, feasible: BoolArray) -> IntArray:
         """The final scores of all rows if these were the feasible ones; nothing is kept of it."""
         extrema = Extrema()
-        if self._normalizer is not None:
+        if self.normalizer is not None:
             extrema.find(self.raw, feasible)
         return self._normalize(self.raw, *extrema.values)
 
     def normalized_row(self, row: int) -> int:
-        """The final score of one row."""
-        raw: int = self._raw_cells[row]
-        if self._normalizer is None:
-            return raw
+        """The final score of one row, of a plugin that normalizes."""
+        assert self.normalizer is not None
+        raw: int = self.raw_cells[row]
         try:
-            final = self._normalizer.normalize(self._state, self._pod, raw, *self._extrema.values)
+            final = self.normalizer.normalize(self._state, self._pod, raw, *self._extrema.values)
         except Exception as error:
             raise self._normalize_failed(error) from error
         return int(final)
 
     def _normalize(self, raw: IntArray, low: int, high: int) -> IntArray:
-        if self._normalizer is None:
+        if self.normalizer is None:
             return raw
         try:
-            return np.asarray(self._normalizer.normalize(self._state, self._pod, raw, low, high), dtype=np.int64)
+            return np.asarray(self.normalizer.normalize(self._state, self._pod, raw, low, high), dtype=np.int64)
         except Exception as error:
             raise self._normalize_failed(error) from error
 
@@ -168,41 +178,95 @@ class Scoring:
     any is weighed. After a failure a Scoring is of no use any more.
     """
 
-    def __init__(self, columns: list[ScoreColumn]) -> None:
-        self.columns = columns
-        self._was: BoolArray = np.zeros(0, dtype=np.bool_)
+    def __init__(self, columns: Iterable[ScoreColumn]) -> None:
+        self.columns = tuple(columns)
+        self._input_facets = 0
+        for column in self.columns:
+            self._input_facets |= column.input_facets
+        self._touched_by: dict[int, tuple[ScoreColumn, ...]] = {}
         self._position = -1
-        self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+        self._keep(np.zeros(0, np.bool_), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
-    def _keep(self, totals: IntArray, keyed: IntArray) -> None:
+    def _keep(self, was: BoolArray, totals: IntArray, keyed: IntArray) -> None:
+        self._was = was
+        """The feasible rows as of the last refresh."""
         self.totals = totals
         self.keyed = keyed
         """Per row ``total * 2**31 + tie key``, BELOW_ALL where it is not feasible: its maximum is the choice."""
-        self._total_cells, self._keyed_cells = totals.data, keyed.data
+        self._was_cells, self._total_cells, self._keyed_cells = was.data, totals.data, keyed.data
 
-    def refresh(self, table: NodeTable, feasible: BoolArray) -> None:
+    def refresh(self, table: NodeTable, filtering: Filtering) -> None:
         """Bring raw scores, normalisation and totals up to date with the table and the feasible rows.
 
         Raises:
             PluginFailure: a plugin failed.
         """
-        changes = table.changes_since(self._position) if self._position >= 0 else None
-        if changes is not None and not len(changes.rows):
+        changes = few_or_many(table, self._position)
+        if changes is not None and not isinstance(changes, Changes) and not changes:
             return
         self._position = table.position
         self._resize(table.size)
-        few: Few | None = None
-        if changes is not None and len(changes.rows) <= FEW_ROWS:
-            few = tuple(zip(changes.rows.tolist(), changes.facets.tolist(), strict=True))
-        whole = changes is None
-        for column in self.columns:
-            whole = column.score(table, changes, few, self._was, feasible) or whole
-        if changes is None or whole:
-            self._finish_all(table, feasible)
-        elif few is None:
-            self._finish_rows(table, feasible, changes.rows)
+        if changes is None:
+            for column in self.columns:
+                column.score_all(table, filtering.feasible)
+            self._finish_all(table, filtering.feasible)
+        elif isinstance(changes, Changes):
+            self._refresh_rows(table, filtering.feasible, changes)
         else:
-            self._finish_few(table, feasible, few)
+            self._refresh_few(table, filtering, changes)
+
+    def _refresh_rows(self, table: NodeTable, feasible: BoolArray, changes: Changes) -> None:
+        renewed = self._renew(table, feasible, int(ALL_FACETS))
+        whole = bool(renewed)
+        for column in self.columns:
+            if column not in renewed:
+                column.score_rows(table, changes)
+                whole = column.settle(feasible) or whole
+        if whole:
+            self._finish_all(table, feasible)
+        else:
+            self._finish_rows(table, feasible, changes.rows)
+
+    def _refresh_few(self, table: NodeTable, filtering: Filtering, few: Few) -> None:
+        seen = 0
+        for _, facets in few:
+            seen |= facets
+        renewed = self._renew(table, filtering.feasible, seen) if seen & self._input_facets else ()
+        touched: list[tuple[int, bool, tuple[ScoreColumn, ...]]] = []
+        is_due = False
+        for row, facets in few:
+            was, now = bool(self._was_cells[row]), bool(filtering.feasible_cells[row])
+            columns = self._columns_for(facets) if was == now else self.columns
+            for column in columns:
+                if column not in renewed:
+                    is_due = column.score_row(table, row, facets, was, now) or is_due
+            touched.append((row, now, columns))
+        whole = bool(renewed)
+        if is_due:
+            for column in self.columns:
+                whole = column.settle(filtering.feasible) or whole
+        if whole:
+            self._finish_all(table, filtering.feasible)
+        else:
+            self._finish_few(table, touched)
+
+    def _renew(self, table: NodeTable, feasible: BoolArray, facets: int) -> list[ScoreColumn]:
+        """Score every row of the columns of which an input beyond the row has changed, and say which they are.
+
+        Args:
+            facets: all that changed, of any row.
+        """
+        renewed = [one for one in self.columns if facets & one.input_facets and one.has_new_inputs(table)]
+        for column in renewed:
+            column.score_all(table, feasible)
+        return renewed
+
+    def _columns_for(self, facets: int) -> tuple[ScoreColumn, ...]:
+        """The columns that a change of these facets touches."""
+        touched = self._touched_by.get(facets)
+        if touched is None:
+            touched = self._touched_by[facets] = tuple(column for column in self.columns if facets & column.facets)
+        return touched
 
     def _resize(self, size: int) -> None:
         if len(self.totals) != size:
@@ -210,11 +274,10 @@ class Scoring:
                 column.resize(size)
             was = np.zeros(size, dtype=np.bool_)
             was[: len(self._was)] = self._was[:size]
-            self._was = was
             grown = [np.zeros(size, dtype=np.int64), np.full(size, BELOW_ALL, dtype=np.int64)]
             grown[0][: len(self.totals)] = self.totals[:size]
             grown[1][: len(self.keyed)] = self.keyed[:size]
-            self._keep(*grown)
+            self._keep(was, *grown)
 
     def _finish_all(self, table: NodeTable, feasible: BoolArray) -> None:
         self._was[:] = feasible
@@ -238,18 +301,17 @@ class Scoring:
         self.totals[rows] = totals
         self.keyed[rows] = np.where(fits, (totals << TIE_KEY_BITS) + table.tie_keys[rows], BELOW_ALL)
 
-    def _finish_few(self, table: NodeTable, feasible: BoolArray, few: Few) -> None:
-        for row, _ in few:
-            fits = bool(feasible[row])
-            self._was[row] = fits
-            total = 0
-            for column in self.columns:
-                final = column.normalized_row(row)
+    def _finish_few(self, table: NodeTable, touched: list[tuple[int, bool, tuple[ScoreColumn, ...]]]) -> None:
+        for row, fits, columns in touched:
+            self._was_cells[row] = fits
+            total = self._total_cells[row]
+            for column in columns:
+                final = column.raw_cells[row] if column.normalizer is None else column.normalized_row(row)
                 if fits and not 0 <= final <= MAX_NODE_SCORE:
                     raise column.out_of_range(final)
                 weighted = final * column.weight
+                total += weighted - column.weighted_cells[row]
                 column.weighted_cells[row] = weighted
-                total += weighted
             self._total_cells[row] = total
             self._keyed_cells[row] = (total << TIE_KEY_BITS) + table.tie_key(row) if fits else BELOW_ALL
 

@@ -15,14 +15,14 @@ MUTANTS = (
     # A row that leaves keeps holding the extremum.
     Mutant(
         "scheduler/profile/scoring.py",
-        "extrema.leave(old)",
+        "self._extrema.leave(old)",
         "pass",
         (f"{INPUTS}::test_the_node_with_the_most_taints_enters_and_leaves",),
     ),
     # A row that enters does not move the extremum.
     Mutant(
         "scheduler/profile/scoring.py",
-        "extrema.enter(score)",
+        "self._extrema.enter(score)",
         "pass",
         (f"{INPUTS}::test_the_most_taints_of_a_node_move_the_scores_of_others",),
     ),
@@ -36,15 +36,15 @@ MUTANTS = (
     # An extremum without a holder is not looked for.
     Mutant(
         "scheduler/profile/scoring.py",
-        "if whole or self._extrema.is_lost:",
-        "if whole:",
+        "if self._extrema.is_lost:",
+        "if False:",
         (f"{INPUTS}::test_one_of_two_nodes_with_the_most_taints_leaves",),
     ),
     # A moved extremum renormalises the changed row only.
     Mutant(
         "scheduler/profile/scoring.py",
-        "return whole or self._extrema.values != before",
-        "return whole",
+        "return self._settled != before",
+        "return False",
         (f"{INPUTS}::test_the_highest_preference_of_a_node_moves_the_scores_of_others",),
     ),
     # Extrema over all nodes, feasible or not.
@@ -57,21 +57,21 @@ MUTANTS = (
     # A single node is not chosen without scores.
     Mutant(
         "scheduler/profile/evaluation.py",
-        "if self.feasible_count == 1:\n            return int(np.argmax(self._filtering.feasible))",
-        "if self.feasible_count == 1 and self._scoring is not None:\n            return int(np.argmax(self._scoring.keyed))",
+        "if feasible_count == 1:\n            return int(self._filtering.feasible.argmax())",
+        "if feasible_count == 1 and self._scoring is not None:\n            return int(self._scoring.keyed.argmax())",
         (f"{INPUTS}::test_a_last_node_is_taken_whatever_its_score",),
     ),
     # What was scored once is not scored again.
     Mutant(
         "scheduler/profile/evaluation.py",
-        "self._scoring.refresh(self._table, self._filtering.feasible)",
-        "self._scoring.refresh(self._table, self._filtering.feasible) if self._scoring._position < 0 else None",
+        "self._scoring.refresh(self._table, self._filtering)",
+        "self._scoring.refresh(self._table, self._filtering) if self._scoring._position < 0 else None",
         (f"{INPUTS}::test_the_most_taints_of_a_node_move_the_scores_of_others",),
     ),
     # The number of feasible nodes is not followed.
     Mutant(
         "scheduler/profile/filtering.py",
-        "self.feasible_count += fits - self._feasible_cells[row]",
+        "self.feasible_count += fits - self.feasible_cells[row]",
         "pass",
         (f"{INPUTS}::test_without_a_node_the_entry_says_why",),
     ),
@@ -92,9 +92,30 @@ MUTANTS = (
     # A changed input beyond the row is not noticed.
     Mutant(
         "scheduler/profile/scoring.py",
-        "if changes is None or token != self._token:",
-        "if changes is None:",
+        "return self._token_now(table) != self._token",
+        "return False",
         (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
+    ),
+    # Inputs beyond the row are not looked at when few rows changed.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "if seen & self._input_facets else ()",
+        "if False else ()",
+        (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
+    ),
+    # A change of a node's images is not news to those who count holders.
+    Mutant(
+        "scheduler/framework/facet.py",
+        '"nodes that hold an image", Facet.IMAGES',
+        '"nodes that hold an image", Facet.NAME',
+        (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
+    ),
+    # A row that enters or leaves counts in the extrema of the touched plugins only.
+    Mutant(
+        "scheduler/profile/scoring.py",
+        "self._columns_for(facets) if was == now else self.columns",
+        "self._columns_for(facets)",
+        (f"{INPUTS}::test_the_node_with_the_most_taints_enters_and_leaves",),
     ),
     # A new node does not drop what is restricted to named nodes.
     Mutant(
