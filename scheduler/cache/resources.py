@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class ResourceColumns:
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._columns: dict[str, AmountColumn] = {}
+        self.cells: dict[str, memoryview[Any]] = {}
+        """``cells`` of every column there is, for one row. The dict stays the same one."""
 
     def get(self, resource: str) -> AmountColumn | None:
         """The column, or None when it would be all zeros."""
@@ -38,6 +41,7 @@ class ResourceColumns:
             column = self._columns.get(resource)
             if column is None:
                 column = self._columns[resource] = AmountColumn(self._capacity)
+                self.cells[resource] = column.cells
             column.entries += 1
             column.add(row, amount)
 
@@ -48,12 +52,13 @@ class ResourceColumns:
             column.entries -= 1
             column.add(row, -amount)
             if not column.entries:
-                del self._columns[resource]
+                del self._columns[resource], self.cells[resource]
 
     def grow(self, capacity: int) -> None:
         self._capacity = capacity
-        for column in self._columns.values():
+        for resource, column in self._columns.items():
             column.grow(capacity)
+            self.cells[resource] = column.cells
 
     def items(self) -> Iterator[tuple[str, AmountColumn]]:
         return iter(self._columns.items())

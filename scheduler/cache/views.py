@@ -7,7 +7,7 @@ that raises, so the check costs the allowed ones nothing.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -141,14 +141,22 @@ class ColumnView(_View):
 
 
 class RowView(_View):
-    """One row as Python ints and bools."""
+    """One row as Python ints and bools. A view can be moved to another row, and then shows the table as it is now."""
 
-    __slots__ = ("_row",)
+    __slots__ = ("_allocatable", "_requested", "_resources", "_row")
     is_row = True
 
-    def __init__(self, table: NodeTable, row: int) -> None:
+    def __init__(self, table: NodeTable, row: int = 0) -> None:
         self._table = table
         self._row = row
+        self._resources = resources = table.resources
+        self._allocatable = resources.allocatable.cells
+        self._requested = resources.requested.cells
+
+    def at(self, row: int) -> Self:
+        """The same view, of another row from now on."""
+        self._row = row
+        return self
 
     def __len__(self) -> int:
         return 1
@@ -157,25 +165,31 @@ class RowView(_View):
         return self._table.row_of(name) == self._row
 
     def allocatable(self, resource: str) -> int:
-        column = self._table.resources.allocatable.get(resource)
-        return 0 if column is None else column.cells[self._row]
+        try:
+            amount: int = self._allocatable[resource][self._row]
+        except KeyError:
+            return 0
+        return amount
 
     def requested(self, resource: str) -> int:
-        column = self._table.resources.requested.get(resource)
-        return 0 if column is None else column.cells[self._row]
+        try:
+            amount: int = self._requested[resource][self._row]
+        except KeyError:
+            return 0
+        return amount
 
     def non_zero_requested(self, resource: str) -> int:
-        amount: int = self._table.resources.non_zero[resource].cells[self._row]
+        amount: int = self._resources.non_zero[resource].cells[self._row]
         return amount
 
     @property
     def pod_count(self) -> int:
-        count: int = self._table.resources.pod_count.cells[self._row]
+        count: int = self._resources.pod_count.cells[self._row]
         return count
 
     @property
     def allowed_pods(self) -> int:
-        count: int = self._table.resources.allowed_pods.cells[self._row]
+        count: int = self._resources.allowed_pods.cells[self._row]
         return count
 
     @property

@@ -21,6 +21,9 @@ from scheduler.framework.resource_scoring import DEFAULT_RESOURCES, ResourceSpec
 from scheduler.framework.status import SKIP, SUCCESS, Status
 from scheduler.framework.view import NodeView
 
+_HALF = MAX_NODE_SCORE // 2
+_HIGHEST = float(MAX_NODE_SCORE)
+
 
 class NodeResourcesBalancedAllocationArgs(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True
@@ -70,12 +73,14 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin, SignPlugin):
         before, after, counted = [], [], []
         for name, request in shares:
             capacity, used = nodes.allocatable(name), nodes.requested(name)
-            before.append(_fraction(used, capacity))
-            after.append(_fraction(ops.add(used, request), capacity))
+            before.append(ops.fraction(used, capacity))
+            after.append(ops.fraction(ops.wrap(used + request), capacity))
             counted.append(capacity != 0)
-        half = MAX_NODE_SCORE // 2
-        gain = ops.sub(ops.add(_balance(after, counted, nodes), half), _balance(before, counted, nodes))
-        return ops.add(ops.div_trunc(gain, 2), half)
+        deviation = _half_distance if len(shares) == 2 else _deviation
+        # A balance is 100 when all resources are used alike, less the more their use differs.
+        balance_before = ops.to_int((1.0 - deviation(before, counted)) * _HIGHEST)
+        balance_after = ops.to_int((1.0 - deviation(after, counted)) * _HIGHEST)
+        return ops.div_trunc(balance_after + _HALF - balance_before, 2) + _HALF
 
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:
         return self._requests(pod)
@@ -96,43 +101,32 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin, SignPlugin):
         return shares
 
 
-def _fraction(amount: Ints, capacity: Ints) -> Floats:
-    """The share that is used, at most 1; 0 where there is no capacity."""
-    fraction: Floats = ops.minimum(ops.divide(amount, capacity), 1.0)
-    return fraction
-
-
-def _balance(fractions: Sequence[Floats], counted: Sequence[Bools], nodes: NodeView) -> Ints:
-    """100 when all resources of a node are used alike, less the more their use differs.
-
-    The deviation of two is half their distance, that of more their standard deviation; operations are in Go's order.
-    ``counted``: where the node has the resource at all.
-    """
-    deviation = _half_distance(fractions, counted) if len(fractions) == 2 else _deviation(fractions, counted, nodes)
-    return ops.to_int((1.0 - deviation) * float(MAX_NODE_SCORE))
+# The deviation of two fractions is half their distance, that of more their standard deviation; operations are in Go's
+# order. `counted`: where the node has the resource at all.
 
 
 def _half_distance(fractions: Sequence[Floats], counted: Sequence[Bools]) -> Floats:
-    distance = ops.absolute((fractions[0] - fractions[1]) / 2.0)
+    difference: Any = fractions[0] - fractions[1]
+    distance: Floats = abs(difference / 2.0)
     both = counted[0] & counted[1]
     deviation: Floats = distance if ops.everywhere(both) else ops.where(both, distance, 0.0)
     return deviation
 
 
-def _deviation(fractions: Sequence[Floats], counted: Sequence[Bools], nodes: NodeView) -> Floats:
-    number = same_score(nodes, 0)
-    signed: Any = ops.to_float(number)
-    total: Any = signed
-    squares: Any = signed
+def _deviation(fractions: Sequence[Floats], counted: Sequence[Bools]) -> Floats:
+    number: Any = 0
+    signed: Any = 0.0
+    total: Any = 0.0
+    squares: Any = 0.0
     for fraction, here in zip(fractions, counted, strict=True):
         # A node without the resource leaves it out: adding 0.0 changes nothing.
         sign = ops.where(number == 0, 1.0, -1.0)
         signed = signed + ops.where(here, fraction * sign, 0.0)
         total = total + ops.where(here, fraction, 0.0)
-        number = ops.add(number, ops.where(here, 1, 0))
+        number = number + ops.where(here, 1, 0)
     mean = ops.divide(total, number)
     for fraction, here in zip(fractions, counted, strict=True):
         squares = squares + ops.where(here, (fraction - mean) * (fraction - mean), 0.0)
     spread = ops.sqrt(ops.divide(squares, number))
-    deviation: Floats = ops.where(number > 2, spread, ops.where(number == 2, ops.absolute(signed / 2.0), 0.0))
+    deviation: Floats = ops.where(number > 2, spread, ops.where(number == 2, abs(signed / 2.0), 0.0))
     return deviation

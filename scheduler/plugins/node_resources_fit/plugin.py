@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from scheduler.api.field_errors import aggregate
 from scheduler.api.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended, is_scalar
@@ -33,20 +33,12 @@ _TOO_MANY_PODS = Reason("Too many pods", Code.UNSCHEDULABLE)
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
-class _Check(NamedTuple):
-    """A resource that must be free. Bit ``bit``: taken by other pods now; the one above: more than the whole node has."""
+_Check: TypeAlias = tuple[str, int, int]
+"""A resource that must be free, the request and a bit: it is taken by other pods now; the bit above says that the
+request is more than the whole node has."""
 
-    resource: str
-    request: int
-    bit: int
-
-
-class _Share(NamedTuple):
-    """A resource to score by, with what the pod adds to it."""
-
-    resource: str
-    weight: int
-    request: int
+_Share: TypeAlias = tuple[str, bool, int, int]
+"""A resource to score by, whether pods without a request count for it too, its weight, and what the pod adds to it."""
 
 
 class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin, EnqueueExtensions, SignPlugin):
@@ -68,8 +60,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
         reasons = [_TOO_MANY_PODS]
-        for check in state.get("checks") or self._checks(pod):
-            text = f"Insufficient {check.resource}"
+        checks: tuple[_Check, ...] = state.get("checks") or self._checks(pod)
+        for resource, _, _ in checks:
+            text = f"Insufficient {resource}"
             reasons += [Reason(text, Code.UNSCHEDULABLE), Reason(text, Code.UNSCHEDULABLE_AND_UNRESOLVABLE)]
         return tuple(reasons)
 
@@ -78,10 +71,11 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         if checks is None:
             # A configuration that disables PreFilter alone; kube-scheduler fails the same way.
             raise RuntimeError(f'error reading "PreFilter{self.name}" from cycleState: not found')
-        mask = ops.bit(ops.add(nodes.pod_count, 1) > nodes.allowed_pods, 0)
+        # A count of pods is nowhere near 2**63.
+        mask = ops.bit(nodes.pod_count + 1 > nodes.allowed_pods, 0)
         for resource, request, bit in checks:
             capacity = nodes.allocatable(resource)
-            lacking = ops.sub(capacity, nodes.requested(resource)) < request
+            lacking = ops.wrap(capacity - nodes.requested(resource)) < request
             if ops.nowhere(lacking):
                 continue
             hopeless = capacity < request
@@ -94,23 +88,26 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         resource_score, counts_zero_scores, mean = self._strategy
-        shares = self._shares(state, pod)
+        shares: tuple[_Share, ...] | None = state.get("shares")
+        if shares is None:
+            shares = state["shares"] = self._shares(pod)
         if not shares:
             return same_score(nodes, 0)
         total: Ints = 0
         weights: Ints = 0
-        for resource, weight, request in shares:
+        for resource, has_minimum, weight, request in shares:
             capacity = nodes.allocatable(resource)
-            used = nodes.non_zero_requested(resource) if resource in (CPU, MEMORY) else nodes.requested(resource)
-            score = resource_score(ops.add(used, request), capacity)
+            used = nodes.non_zero_requested(resource) if has_minimum else nodes.requested(resource)
+            score = resource_score(ops.wrap(used + request), capacity)
             counted = capacity != 0 if counts_zero_scores else score > 0
-            total = ops.add(total, score if weight == 1 else ops.mul(score, weight))
-            weights = ops.add(weights, weight if ops.everywhere(counted) else ops.where(counted, weight, 0))
+            # The sum of weights, of at most 100 each, is nowhere near 2**63; that of scores is wrapped by `mean`.
+            total = total + (score if weight == 1 else score * weight)
+            weights = weights + (weight if ops.everywhere(counted) else ops.where(counted, weight, 0))
         return mean(total, weights)
 
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:
         # The score has requests of its own: other defaults, and no pod-level ones.
-        return (tuple(self._requests(pod).items()), tuple(self._shares({}, pod)))
+        return (tuple(self._requests(pod).items()), self._shares(pod))
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         return (
@@ -140,15 +137,12 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
                 f"pod {pod.key} requests {len(requests)} different resources and {self.name} can check at most "
                 f"{most}: request fewer, or name some in ignoredResources or ignoredResourceGroups"
             )
-        return tuple(_Check(name, amount, 1 + 2 * number) for number, (name, amount) in enumerate(requests.items()))
+        return tuple((name, amount, 1 + 2 * number) for number, (name, amount) in enumerate(requests.items()))
 
-    def _shares(self, state: CycleState, pod: PodInfo) -> tuple[_Share, ...]:
-        shares: tuple[_Share, ...] | None = state.get("shares")
-        if shares is None:
-            requests = pod.score_requests
-            shares = state["shares"] = tuple(
-                _Share(spec.name, spec.weight, requests.get(spec.name, 0))
-                for spec in self._resources
-                if takes_part(spec.name, requests.get(spec.name, 0))
-            )
-        return shares
+    def _shares(self, pod: PodInfo) -> tuple[_Share, ...]:
+        requests = pod.score_requests
+        return tuple(
+            (spec.name, spec.name in (CPU, MEMORY), spec.weight, requests.get(spec.name, 0))
+            for spec in self._resources
+            if takes_part(spec.name, requests.get(spec.name, 0))
+        )

@@ -24,8 +24,8 @@ ResourceScore: TypeAlias = Callable[[Ints, Ints], Ints]
 
 
 class Strategy(NamedTuple):
-    """How one resource scores, whether one that scores 0 has its weight counted, and how the weighted sum and the sum of
-    weights make the node's score.
+    """How one resource scores, whether one that scores 0 has its weight counted, and how the weighted sum, not wrapped yet,
+    and the sum of weights make the node's score.
     """
 
     resource_score: ResourceScore
@@ -35,8 +35,7 @@ class Strategy(NamedTuple):
 
 def least_allocated(requested: Ints, capacity: Ints) -> Ints:
     """The share that stays free; 0 when there is not enough."""
-    free = ops.mul(ops.sub(capacity, requested), MAX_NODE_SCORE)
-    share = ops.div_trunc(free, capacity)
+    share = ops.div_trunc((capacity - requested) * MAX_NODE_SCORE, capacity)
     lacking = requested > capacity
     score: Ints = share if ops.nowhere(lacking) else ops.where(lacking, 0, share)
     return score
@@ -45,7 +44,7 @@ def least_allocated(requested: Ints, capacity: Ints) -> Ints:
 def most_allocated(requested: Ints, capacity: Ints) -> Ints:
     """The share that is taken; 100 when there is not enough."""
     # More than there is can be requested when pods without requests count their minimum.
-    return ops.div_trunc(ops.mul(ops.minimum(requested, capacity), MAX_NODE_SCORE), capacity)
+    return ops.div_trunc(ops.minimum(requested, capacity) * MAX_NODE_SCORE, capacity)
 
 
 def requested_to_capacity_ratio(shape: tuple[UtilizationShapePoint, ...]) -> ResourceScore:
@@ -54,7 +53,7 @@ def requested_to_capacity_ratio(shape: tuple[UtilizationShapePoint, ...]) -> Res
     column = np.array(by_utilization, dtype=np.int64)
 
     def score(requested: Ints, capacity: Ints) -> Ints:
-        utilization = ops.div_trunc(ops.mul(requested, MAX_UTILIZATION), capacity)
+        utilization = ops.div_trunc(requested * MAX_UTILIZATION, capacity)
         utilization = ops.where(requested > capacity, MAX_UTILIZATION, utilization)
         # The shape is flat outside of its points, and they lie within 0..100.
         utilization = ops.maximum(0, ops.minimum(utilization, MAX_UTILIZATION))
@@ -81,20 +80,16 @@ def shape_value(shape: tuple[UtilizationShapePoint, ...], utilization: int) -> i
     return before.score * scale
 
 
-def _truncated_mean(total: Ints, weights: Ints) -> Ints:
-    return ops.div_trunc(total, weights)
-
-
 def _rounded_mean(total: Ints, weights: Ints) -> Ints:
-    return ops.round_half_away(ops.divide(ops.to_float(total), ops.to_float(weights)))
+    return ops.round_half_away(ops.divide(ops.wrap(total), weights))
 
 
 def strategy_of(args: ScoringStrategy) -> Strategy:
     """The strategy that validated arguments name."""
     if args.type == LEAST_ALLOCATED:
-        return Strategy(least_allocated, True, _truncated_mean)
+        return Strategy(least_allocated, True, ops.div_trunc)
     if args.type == MOST_ALLOCATED:
-        return Strategy(most_allocated, True, _truncated_mean)
+        return Strategy(most_allocated, True, ops.div_trunc)
     assert args.requested_to_capacity_ratio is not None
     # A resource that scores 0 takes no part in the mean at all.
     return Strategy(requested_to_capacity_ratio(args.requested_to_capacity_ratio.shape), False, _rounded_mean)

@@ -8,7 +8,7 @@ import pytest
 
 from scheduler.api.objects import ContainerPort, Taint
 from scheduler.cache.cache import Cache
-from scheduler.cache.views import NEEDS
+from scheduler.cache.views import NEEDS, row_view_of
 from scheduler.framework.facet import ALL_FACETS, Facet, Input, UndeclaredReadError
 from scheduler.framework.plugin import Plugin
 from scheduler.framework.pod_info import PodInfo
@@ -17,6 +17,7 @@ from tests.support.builders import HOSTNAME, make_container, make_node, make_pod
 from tests.support.view_plugins import Everything, Nothing, Resources
 
 GPU = "example.com/gpu"
+FPGA = "example.com/fpga"
 APP = "registry.example/app:1"
 GI = 2**30
 DEDICATED = Taint(key="dedicated", value="db", effect="NoSchedule")
@@ -115,6 +116,32 @@ def test_one_row_gives_python_scalars_with_the_values_of_the_columns(cache: Cach
                 assert value == column[row], name
             elif name != "label_ids":
                 assert use(node) == column, name
+
+
+def test_a_row_view_moves_to_another_row(cache: Cache) -> None:
+    node = row_view_of(Everything)(cache.table)
+    for row in (1, 2, 0, 1):
+        assert node.at(row) is node
+        assert {name: use(node) for name, use in USES.items() if name != "label_ids"} == {
+            name: use(cache.table.row(Everything, row)) for name, use in USES.items() if name != "label_ids"
+        }
+
+
+def test_a_row_view_that_is_kept_shows_the_table_as_it_is_now(cache: Cache) -> None:
+    node = row_view_of(Everything)(cache.table, 0)
+    assert (node.allocatable(FPGA), node.requested(FPGA), node.pod_count) == (0, 0, 0)
+    cache.apply_node(make_node("n0", allocatable={FPGA: "4", "pods": "7"}))
+    user = PodInfo(make_pod("user", node_name="n0", containers=[make_container(requests={FPGA: "3", "cpu": "2"})]))
+    cache.apply_pod(user)
+    size = cache.table.capacity
+    for number in range(size):
+        cache.apply_node(make_node(f"more-{number}"))
+    assert cache.table.capacity > size
+    cache.apply_pod(PodInfo(make_pod("late", node_name="n0", containers=[make_container(requests={"cpu": "1"})])))
+    amounts = (node.allocatable(FPGA), node.requested(FPGA), node.requested("cpu"), node.non_zero_requested("cpu"))
+    assert (amounts, node.pod_count, node.allowed_pods) == ((4, 3, 3000, 3000), 2, 7)
+    cache.remove_pod(user.uid)
+    assert (node.requested(FPGA), node.requested("cpu")) == (0, 1000)
 
 
 def test_some_rows_are_in_the_order_asked_for(cache: Cache) -> None:

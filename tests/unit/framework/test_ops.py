@@ -93,6 +93,58 @@ def test_sums_and_products_are_those_of_64_bits(a: int, b: int) -> None:
         assert both(function, a, b) == (exact + 2**63) % 2**64 - 2**63
 
 
+@given(INT64, INT64, INT64)
+def test_a_chain_of_sums_and_products_can_be_wrapped_once(a: int, b: int, c: int) -> None:
+    step_by_step = ops.mul(ops.add(ops.sub(a, b), c), 100)
+    assert ops.wrap((a - b + c) * 100) == step_by_step
+    chained = (column(a) - column(b) + column(c)) * 100
+    assert ops.wrap(chained).tolist() == [step_by_step]  # type: ignore[union-attr]
+
+
+@given(INT64, INT64, INT64)
+def test_division_wraps_its_dividend(a: int, b: int, c: int) -> None:
+    assert ops.div_trunc(a * b, c) == ops.div_trunc(ops.wrap(a * b), c)
+    assert ops.div_trunc(a - b, c) == ops.div_trunc(ops.sub(a, b), c)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (ops.add, 2),
+        (ops.sub, 0),
+        (ops.mul, 1),
+        (ops.div_trunc, 1),
+        (ops.minimum, 1),
+    ],
+)
+def test_bools_of_a_row_count_as_numbers(function: Any, expected: int) -> None:
+    answer = function(True, True)
+    assert (answer, isinstance(answer, int)) == (expected, True)
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "expected"),
+    [
+        (1, 4, 0.25),
+        (4, 4, 1.0),
+        (5, 4, 1.0),
+        (0, 4, 0.0),
+        (-1, 4, -0.25),
+        (5, 0, 0.0),
+        (2**62 + 1, 2**62, 1.0),
+        (2**62 + 2**9 + 2**8 + 1, 2**63 - 1, (2.0**62 + 2.0**10) / 2.0**63),
+    ],
+)
+def test_a_fraction_is_at_most_1_and_0_of_nothing(part: int, whole: int, expected: float) -> None:
+    assert both(ops.fraction, part, whole) == expected
+
+
+@pytest.mark.parametrize("function", [ops.minimum, ops.maximum])
+@given(a=INT64, b=INT64)
+def test_extremes_of_a_row_are_those_of_a_column(function: Any, a: int, b: int) -> None:
+    assert both(function, a, b) == (min(a, b) if function is ops.minimum else max(a, b))
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -151,8 +203,14 @@ def test_a_condition_can_hold_nowhere_and_everywhere() -> None:
     assert (ops.nowhere(False), ops.everywhere(False)) == (True, False)
 
 
+def test_a_condition_turns_around() -> None:
+    assert (ops.not_(True), ops.not_(False)) == (False, True)
+    assert ops.not_(np.array([True, False])).tolist() == [False, True]  # type: ignore[union-attr]
+
+
 def test_a_column_chosen_by_one_bool_stays_a_column() -> None:
     assert ops.where(False, column(1, 2), 0).tolist() == [0, 0]
+    assert ops.where(True, 7, column(1, 2)).tolist() == [7, 7]
 
 
 def test_the_highest_bit_of_a_mask_is_usable() -> None:
