@@ -14,6 +14,8 @@ EXIT_FAILURE = 1
 EXIT_INTERRUPTED = 130
 
 HIGHEST_SEED = 2**63 - 1
+HIGHEST_COUNT = 1_000_000
+"""Of nodes or pods: more would only fill the memory."""
 
 Command: TypeAlias = Callable[[argparse.Namespace], int]
 
@@ -50,6 +52,9 @@ def _command(
 
 
 def _positive(text: str) -> int:
+    # The length first: Python reads no number of thousands of digits.
+    if text.isdecimal() and (len(text) > 18 or int(text) > HIGHEST_COUNT):
+        raise argparse.ArgumentTypeError(f"at most {HIGHEST_COUNT} are possible, got {text:.20}")
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number above 0, got {text!r}")
     return int(text)

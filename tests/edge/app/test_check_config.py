@@ -11,6 +11,7 @@ from scheduler.app.check_config import check, run
 from tests.support.scheduler_configurations import HEADER
 
 KUBE = "".join(f"{key}: {value}\n" for key, value in HEADER.items())
+REPRISE = "apiVersion: reprise.dev/v1alpha1\nkind: RepriseConfiguration\n"
 LEFT_OUT = (
     "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, "
     "DynamicResources, DefaultPreemption, NodeDeclaredFeatures"
@@ -95,3 +96,84 @@ def test_a_file_that_is_not_there_is_an_error(file: Path, capsys: pytest.Capture
     assert code == 2
     assert printed.out == f"error: {file}: No such file or directory\n"
     assert printed.err == f"{file}: 1 error\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "error"),
+    [
+        ("enabled: 1", "enabled: expected true or false, got 1"),
+        ("enabled: -1", "enabled: expected true or false, got -1"),
+        ("enabled: .nan", 'enabled: expected true or false, got the string ".nan"'),
+        ("enabled: 'true'", 'enabled: expected true or false, got the string "true"'),
+        ("maxSignatures: -1", "maxSignatures: Invalid value: -1: must be greater than 0"),
+        ("maxSignatures: 0", "maxSignatures: Invalid value: 0: must be greater than 0"),
+        ("maxSignatures: 1.5", "maxSignatures: expected an integer, got 1.5"),
+        ("maxSignatures: .nan", 'maxSignatures: expected an integer, got the string ".nan"'),
+        ("maxSignatures: .inf", 'maxSignatures: expected an integer, got the string ".inf"'),
+        ("maxSignatures: many", 'maxSignatures: expected an integer, got the string "many"'),
+        ("maxSignatures: true", "maxSignatures: expected an integer, got true"),
+        (
+            "maxSignatures: 2147483648",
+            "maxSignatures: 2147483648 is out of range: expected an integer from -2147483648 to 2147483647",
+        ),
+        ("maxBatchAge: -1s", 'maxBatchAge: Invalid value: "-1s": must be zero or positive'),
+        ("maxBatchAge: -1ns", 'maxBatchAge: Invalid value: "-1ns": must be zero or positive'),
+        ("maxBatchAge: 0.5", 'maxBatchAge: expected a duration such as "15s", got 0.5'),
+        ("maxBatchAge: true", 'maxBatchAge: expected a duration such as "15s", got true'),
+        (
+            "maxBatchAge: .nan",
+            'maxBatchAge: invalid duration ".nan": write numbers with units, as in "15s", "1m30s" or "500ms"',
+        ),
+        (
+            "maxBatchAge: infs",
+            'maxBatchAge: invalid duration "infs": write numbers with units, as in "15s", "1m30s" or "500ms"',
+        ),
+        (
+            "maxBatchAge: soon",
+            'maxBatchAge: invalid duration "soon": write numbers with units, as in "15s", "1m30s" or "500ms"',
+        ),
+        ("maxBatchAge: 2562048h", 'maxBatchAge: invalid duration "2562048h": longer than 292 years'),
+        ("verifyFraction: -0.1", "verifyFraction: Invalid value: -0.1: not in valid range [0, 1]"),
+        ("verifyFraction: 1.01", "verifyFraction: Invalid value: 1.01: not in valid range [0, 1]"),
+        ("verifyFraction: .nan", 'verifyFraction: expected a number, got the string ".nan"'),
+        ("verifyFraction: -.inf", 'verifyFraction: expected a number, got the string "-.inf"'),
+        ("verifyFraction: often", 'verifyFraction: expected a number, got the string "often"'),
+        ("verifyFraction: true", "verifyFraction: expected a number, got true"),
+        ("verifyfraction: 1", "verifyfraction: unknown field; did you mean verifyFraction?"),
+    ],
+)
+def test_a_batching_option_that_makes_no_sense_is_one_error_with_its_path(
+    file: Path, capsys: pytest.CaptureFixture[str], written: str, error: str
+) -> None:
+    file.write_text(f"{REPRISE}batching: {{{written}}}\n")
+
+    code = run(options(file))
+
+    printed = capsys.readouterr()
+    assert (code, printed.out) == (2, f"error: batching.{error}\n")
+    assert printed.err == f"{file}: 1 error\n"
+
+
+def test_batching_options_that_make_no_sense_together_are_an_error_each(file: Path) -> None:
+    file.write_text(f"{REPRISE}batching: {{enabled: 2, maxSignatures: -1, maxBatchAge: -1s, verifyFraction: 2}}\n")
+
+    paths = [error.partition(": ")[0] for error in check(file, replace_kube_scheduler=False)]
+    fields = ("enabled", "maxSignatures", "maxBatchAge", "verifyFraction")
+    assert paths == [f"batching.{name}" for name in fields]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "enabled: false",
+        "maxSignatures: 1",
+        "maxBatchAge: 0s",
+        "maxBatchAge: '0'",
+        "verifyFraction: 0",
+        "verifyFraction: 1",
+    ],
+)
+def test_batching_options_at_the_ends_of_their_ranges_are_accepted(file: Path, written: str) -> None:
+    file.write_text(f"{REPRISE}batching: {{{written}}}\n")
+
+    assert check(file, replace_kube_scheduler=False) == []

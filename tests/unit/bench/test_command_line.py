@@ -28,9 +28,10 @@ def test_an_unknown_contestant_is_named(capsys: pytest.CaptureFixture[str]) -> N
     assert "'volcano' is none of reprise, default, tuned, null" in refused(capsys, "--contestants", "reprise,volcano")
 
 
+@pytest.mark.parametrize("option", ["--nodes", "--pods", "--rounds"])
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5"])
-def test_counts_are_whole_and_positive(capsys: pytest.CaptureFixture[str], value: str) -> None:
-    assert f"argument --nodes: expected a whole number above 0, got '{value}'" in refused(capsys, f"--nodes={value}")
+def test_counts_are_whole_and_positive(capsys: pytest.CaptureFixture[str], option: str, value: str) -> None:
+    assert f"argument {option}: expected a whole number above 0, got '{value}'" in refused(capsys, option, value)
 
 
 def test_more_pods_than_the_nodes_hold_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
