@@ -65,7 +65,7 @@ class Profile:
         can overwrite another.
 
         Raises:
-            PluginFailure: a plugin failed.
+            PluginFailure: a plugin failed, or returned what cannot be hashed.
         """
         fragments: list[tuple[str, Any]] = [("schedulerName", self.scheduler_name)]
         for plugin in self.deciding_plugins():
@@ -73,6 +73,7 @@ class Profile:
                 return Unsignable(f"plugin {plugin.name} does not sign pods")
             try:
                 fragment = plugin.sign(pod)
+                hash(fragment)  # raises here, where the plugin is known, and not where the signature is looked up
             except Exception as error:
                 raise PluginFailure(f'running Sign plugin "{plugin.name}": {error}', plugin.name, Stage.SIGN) from error
             if isinstance(fragment, Unsignable):

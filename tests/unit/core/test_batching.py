@@ -220,7 +220,7 @@ def test_a_plugin_that_does_not_sign_switches_it_off_for_its_profile_and_is_name
     assert core.state.batching.off == {"reprise": "plugin Strange does not sign pods", "other": ""}
 
 
-@pytest.mark.parametrize("fragment", [Unsignable("has claims"), ValueError("cannot be read")])
+@pytest.mark.parametrize("fragment", [Unsignable("has claims"), ValueError("cannot be read"), (["a", "list"],)])
 def test_a_pod_that_a_plugin_does_not_sign_is_decided_on_without_an_entry(fragment: Any) -> None:
     signing = named(SignedFilter, "Signs", fragment=fragment)
     core = Core([make_profile(signing)], batching=FOREVER)
@@ -229,7 +229,7 @@ def test_a_pod_that_a_plugin_does_not_sign_is_decided_on_without_an_entry(fragme
     assert place(core, make_pod("a"), make_pod("b")) == ["pod_not_batchable"] * 2
     assert batch_of(core) == {"bypassed": {"pod_not_batchable": 2}}
     failures = core.state.measurements.plugin_failures
-    assert failures == ({"Signs": 2} if isinstance(fragment, ValueError) else {})
+    assert failures == ({} if isinstance(fragment, Unsignable) else {"Signs": 2})
 
 
 def test_pods_of_a_service_are_not_batched_until_there_are_spread_constraints() -> None:

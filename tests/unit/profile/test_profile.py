@@ -96,6 +96,12 @@ def test_a_plugin_that_raises_while_it_signs_is_named() -> None:
     assert failure.value.plugin == "A"
 
 
+def test_a_plugin_whose_fragment_cannot_be_hashed_is_named() -> None:
+    with pytest.raises(PluginFailure, match=r"^running Sign plugin \"B\": unhashable type: 'list'$") as failure:
+        make_profile(named(Signing, "A"), named(Signing, "B", fragment=["a", "list"])).sign(POD)
+    assert failure.value.plugin == "B"
+
+
 def test_a_plugin_that_cannot_sign_a_pod_says_why() -> None:
     profile = make_profile(named(Signing, "A", fragment=Unsignable("it is special")))
 
