@@ -95,6 +95,12 @@ def test_a_seed_names_the_same_cases_in_whatever_number_they_are_made() -> None:
     assert made != list(cases(6, 30))
 
 
+def test_sequences_of_a_length_go_on_as_those_of_any_length_do() -> None:
+    for made, longer in zip(sequences(5, 10), sequences(5, 10, exactly=20), strict=True):
+        assert len(longer.lines) == 21
+        assert longer.lines[: len(made.lines)] == made.lines
+
+
 def test_a_step_never_applies_and_deletes_one_object() -> None:
     for made in sequences(8, 20):
         for text in made.lines[1:]:

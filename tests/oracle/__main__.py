@@ -26,11 +26,11 @@ def main() -> int:
     if options.refresh:
         return refresh()
     if options.only:
-        return show(named(options.only))
+        return show(named(options.only, options.steps))
     comparison = Comparison(right, reprise(), workers=options.workers, shrink=options.shrink)
     count, steps = options.cases, options.cases // 10 if options.sequences is None else options.sequences
     print(f"oracle: {count} cases and {steps} sequences of seed {options.seed}", flush=True)
-    for made in (cases(options.seed, count), sequences(options.seed, steps)):
+    for made in (cases(options.seed, count), sequences(options.seed, steps, exactly=options.steps)):
         comparison.run(made)
     text, below = table(right.reached, count, steps)
     print(text)
@@ -47,6 +47,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--sequences", type=int, help="random cases of a line and steps on it (default: a tenth of --cases)"
     )
+    parser.add_argument("--steps", type=int, metavar="N", help="steps of each sequence (default: 1 to 20, by chance)")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="default: a new one, printed")
     parser.add_argument("--workers", type=int, default=1, help="batches at once")
     parser.add_argument(
@@ -65,7 +66,7 @@ def _no_oracle(why: str) -> int:
     return 0
 
 
-def named(name: str) -> Case:
+def named(name: str, steps: int | None = None) -> Case:
     """The generated case, or the kept one, of a name that was printed."""
     if kept_cases.path_of(name).exists():
         return kept_cases.read(kept_cases.path_of(name)).case
@@ -73,7 +74,7 @@ def named(name: str) -> Case:
     if not parsed:
         sys.exit(f"oracle: {name!r} is neither a kept case nor the name of a random one, such as s7-112")
     seed, index = int(parsed[1]), int(parsed[3])
-    return sequence(seed, index) if parsed[2] else case(seed, index)
+    return sequence(seed, index, exactly=steps) if parsed[2] else case(seed, index)
 
 
 def show(one: Case) -> int:

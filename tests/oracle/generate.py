@@ -73,10 +73,10 @@ def cases(seed: int, count: int, start: int = 0) -> Iterator[Case]:
         yield case(seed, index)
 
 
-def sequences(seed: int, count: int, start: int = 0) -> Iterator[Case]:
-    """Cases of a whole state and 1 to 20 steps."""
+def sequences(seed: int, count: int, start: int = 0, exactly: int | None = None) -> Iterator[Case]:
+    """Cases of a whole state and 1 to 20 steps, or exactly so many."""
     for index in range(start, start + count):
-        yield sequence(seed, index)
+        yield sequence(seed, index, exactly=exactly)
 
 
 def case(seed: int, index: int, *, nodes: int = 12, pods: int = 25) -> Case:
@@ -139,8 +139,10 @@ def known(draw: Draw, pods: list[Json]) -> Json:
     return made
 
 
-def sequence(seed: int, index: int, *, nodes: int = 8, pods: int = 15, steps: int = 20) -> Case:
-    """Sequence `index` of a seed; its pods to evaluate are few shapes that come again and again."""
+def sequence(
+    seed: int, index: int, *, nodes: int = 8, pods: int = 15, steps: int = 20, exactly: int | None = None
+) -> Case:
+    """Sequence `index` of a seed, of at most `steps` or `exactly` so many; a few shapes of pods come again and again."""
     draw = Draw(f"{seed}/sequence/{index}")
     setting, made_nodes, made_pods, config, wanted = cluster(draw, nodes, pods)
     names = [one["metadata"]["name"] for one in made_nodes]
@@ -149,7 +151,8 @@ def sequence(seed: int, index: int, *, nodes: int = 8, pods: int = 15, steps: in
         shape["spec"]["schedulerName"] = wanted["spec"].get("schedulerName", "default-scheduler")
     lines = [encode({"objects": [*made_nodes, *made_pods], "pod": wanted, "config": config})]
     changing, shown = Cluster(draw, setting, made_nodes, made_pods), wanted
-    for number in range(draw.whole(1, steps)):
+    drawn = draw.whole(1, steps)  # also when it is not used: all else stays as it is
+    for number in range(exactly or drawn):
         line = changing.step() if draw.chance(0.9) else {"apply": []}
         # The very same pod again lets an evaluation be kept and refreshed; another of its shape, a signature.
         kind = draw.weighted({"same": 60, "shape": 32, "known": 8})
