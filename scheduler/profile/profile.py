@@ -73,7 +73,7 @@ class Profile:
                 return Unsignable(f"plugin {plugin.name} does not sign pods")
             try:
                 fragment = plugin.sign(pod)
-                hash(fragment)  # raises here, where the plugin is known, and not where the signature is looked up
+                frozenset((fragment,))  # what cannot be hashed fails here, where the plugin is known
             except Exception as error:
                 raise PluginFailure(f'running Sign plugin "{plugin.name}": {error}', plugin.name, Stage.SIGN) from error
             if isinstance(fragment, Unsignable):
