@@ -128,9 +128,14 @@ class NodeTable:
         """Rows that changed after ``position``; None when it has left the journal, and every row has to be read again."""
         return self._journal.changes_since(position, self.size)
 
-    def columns(self, plugin: type[Plugin] | Plugin, rows: IntArray | None = None) -> NodeView:
-        """What the plugin declared, of these rows or of all, as arrays."""
-        return column_view_of(plugin if isinstance(plugin, type) else type(plugin))(self, rows)
+    def columns(
+        self, plugin: type[Plugin] | Plugin, rows: IntArray | None = None, *, feasible: BoolArray | None = None
+    ) -> NodeView:
+        """What the plugin declared, of these rows or of all, as arrays.
+
+        ``feasible``: the nodes that passed Filter, shape (size,), for a view of all rows.
+        """
+        return column_view_of(plugin if isinstance(plugin, type) else type(plugin))(self, rows, feasible)
 
     def row(self, plugin: type[Plugin] | Plugin, row: int) -> NodeView:
         """What the plugin declared, of one row, as Python ints and bools."""

@@ -71,6 +71,9 @@ class NodeResources:
         self.allocatable = ResourceColumns(capacity)
         self.requested = ResourceColumns(capacity)
         self.non_zero = {CPU: Column(np.int64, capacity), MEMORY: Column(np.int64, capacity)}
+        self.non_zero_cells: dict[str, memoryview[Any]] = {}
+        """``cells`` of both. The dict stays the same one."""
+        self._show_non_zero()
         self.allowed_pods = Column(np.int64, capacity)
         self.pod_count = Column(np.int64, capacity)
 
@@ -101,3 +104,7 @@ class NodeResources:
         self.requested.grow(capacity)
         for column in (*self.non_zero.values(), self.allowed_pods, self.pod_count):
             column.grow(capacity)
+        self._show_non_zero()
+
+    def _show_non_zero(self) -> None:
+        self.non_zero_cells.update((resource, column.cells) for resource, column in self.non_zero.items())

@@ -26,6 +26,8 @@ NEEDS: dict[str, Facet | Input] = {
     "allocatable": Facet.RESOURCES,
     "requested": Facet.RESOURCES,
     "non_zero_requested": Facet.RESOURCES,
+    "usage": Facet.RESOURCES,
+    "non_zero_usage": Facet.RESOURCES,
     "pod_count": Facet.RESOURCES,
     "allowed_pods": Facet.RESOURCES,
     "unschedulable": Facet.UNSCHEDULABLE,
@@ -38,6 +40,7 @@ NEEDS: dict[str, Facet | Input] = {
     "image_holders": Input.IMAGE_HOLDERS,
     "image_version": Input.IMAGE_HOLDERS,
     "total_nodes": Input.NODE_COUNT,
+    "feasible": Input.FEASIBLE,
 }
 """What a plugin has to declare to use an accessor."""
 
@@ -66,11 +69,12 @@ class _View:
 class ColumnView(_View):
     """Some rows, or all, as arrays. They show the table's memory: they are read-only, and good until its next change."""
 
-    __slots__ = ("_count", "_index", "_size")
+    __slots__ = ("_count", "_feasible", "_index", "_size")
     is_row = False
 
-    def __init__(self, table: NodeTable, rows: IntArray | None) -> None:
+    def __init__(self, table: NodeTable, rows: IntArray | None, feasible: BoolArray | None = None) -> None:
         self._table = table
+        self._feasible = feasible
         self._size = table.size
         self._index: slice | IntArray = slice(0, self._size) if rows is None else rows
         self._count = self._size if rows is None else len(rows)
@@ -101,6 +105,12 @@ class ColumnView(_View):
         amounts: IntArray = self._taken(self._table.resources.non_zero[resource])
         return amounts
 
+    def usage(self, resource: str) -> tuple[IntArray, IntArray]:
+        return self.allocatable(resource), self.requested(resource)
+
+    def non_zero_usage(self, resource: str) -> tuple[IntArray, IntArray]:
+        return self.allocatable(resource), self.non_zero_requested(resource)
+
     @property
     def pod_count(self) -> IntArray:
         counts: IntArray = self._taken(self._table.resources.pod_count)
@@ -128,6 +138,12 @@ class ColumnView(_View):
     def label_ids(self, key: str) -> LabelColumn:
         return self._table.label_column(key)
 
+    @property
+    def feasible(self) -> BoolArray:
+        if self._feasible is None:
+            raise RuntimeError("feasible nodes are known to PreScore and Score of all nodes only")
+        return self._feasible
+
     def port_conflicts(self, host_ip: str, protocol: str, port: int) -> BoolArray:
         conflicts = np.zeros(self._size, np.bool_)
         for users in self._table.host_ports.conflicts(host_ip, protocol, port):
@@ -143,7 +159,7 @@ class ColumnView(_View):
 class RowView(_View):
     """One row as Python ints and bools. A view can be moved to another row, and then shows the table as it is now."""
 
-    __slots__ = ("_allocatable", "_requested", "_resources", "_row")
+    __slots__ = ("_allocatable", "_non_zero", "_requested", "_resources", "_row")
     is_row = True
 
     def __init__(self, table: NodeTable, row: int = 0) -> None:
@@ -152,6 +168,7 @@ class RowView(_View):
         self._resources = resources = table.resources
         self._allocatable = resources.allocatable.cells
         self._requested = resources.requested.cells
+        self._non_zero = resources.non_zero_cells
 
     def at(self, row: int) -> Self:
         """The same view, of another row from now on."""
@@ -179,8 +196,22 @@ class RowView(_View):
         return amount
 
     def non_zero_requested(self, resource: str) -> int:
-        amount: int = self._resources.non_zero[resource].cells[self._row]
+        amount: int = self._non_zero[resource][self._row]
         return amount
+
+    def usage(self, resource: str) -> tuple[int, int]:
+        row = self._row
+        try:
+            return self._allocatable[resource][row], self._requested[resource][row]
+        except KeyError:
+            return self.allocatable(resource), self.requested(resource)
+
+    def non_zero_usage(self, resource: str) -> tuple[int, int]:
+        row = self._row
+        try:
+            return self._allocatable[resource][row], self._non_zero[resource][row]
+        except KeyError:
+            return self.allocatable(resource), self.non_zero_requested(resource)
 
     @property
     def pod_count(self) -> int:
@@ -208,6 +239,10 @@ class RowView(_View):
 
     def label_ids(self, key: str) -> RowLabelIds:
         return self._table.label_column(key).for_row
+
+    @property
+    def feasible(self) -> bool:
+        raise RuntimeError("feasible nodes are known to PreScore and Score of all nodes only")
 
     def port_conflicts(self, host_ip: str, protocol: str, port: int) -> bool:
         return any(self._row in users for users in self._table.host_ports.conflicts(host_ip, protocol, port))

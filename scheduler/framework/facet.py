@@ -32,6 +32,7 @@ class Input(enum.Enum):
 
     NODE_COUNT = ("number of nodes", Facet.NAME)
     IMAGE_HOLDERS = ("nodes that hold an image", Facet.IMAGES)
+    FEASIBLE = ("feasible nodes", Facet.NONE)
 
     @property
     def facet(self) -> Facet:

@@ -41,7 +41,7 @@ class PreFilterResult(NamedTuple):
 class PreFilterPlugin(Plugin):
     @abstractmethod
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
-        """Once an evaluation, over all nodes. SKIP switches the plugin's Filter off for this pod."""
+        """Over all nodes, once an evaluation and again when ``filter_token`` changes. SKIP switches the plugin's Filter off."""
 
 
 class FilterPlugin(Plugin):
@@ -53,11 +53,18 @@ class FilterPlugin(Plugin):
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
         """0 where the pod fits as far as this plugin can tell, else a bit for each reason."""
 
+    def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        """Versions of the inputs beyond the row that the verdicts depend on; when it changes, PreFilter and every row run anew."""
+        return ()
+
 
 class PreScorePlugin(Plugin):
     @abstractmethod
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:
-        """Once an evaluation, when there is something to score. SKIP switches the plugin's Score off for this pod."""
+        """When there is something to score, once an evaluation and again when an input of Score beyond the row changes.
+
+        SKIP switches the plugin's Score off for this pod.
+        """
 
 
 class ScorePlugin(Plugin):
@@ -65,15 +72,18 @@ class ScorePlugin(Plugin):
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         """Raw int64 score of each row. Without a NormalizePlugin it is the final one and lies in 0..100."""
 
-    def token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
-        """Versions of the inputs beyond the row that the scores depend on; when it changes, every row is scored again."""
+    def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        """Versions of the inputs beyond the row that the scores depend on; when it changes, PreScore and every row run anew.
+
+        Of Input.FEASIBLE no version is needed.
+        """
         return ()
 
 
 class NormalizePlugin(ScorePlugin):
     @abstractmethod
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
-        """Final scores in 0..100, row by row, given the lowest and highest raw score of the feasible rows."""
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
+        """Final scores of these rows in 0..100, given the lowest and highest raw score of the feasible rows."""
 
 
 class PreEnqueuePlugin(Plugin):

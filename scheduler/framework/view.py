@@ -50,6 +50,14 @@ class NodeView(Protocol):
         """As ``requested`` for cpu and memory, where a container without a request counts 100m and 200Mi."""
         ...
 
+    def usage(self, resource: str) -> tuple[Ints, Ints]:
+        """``allocatable`` and ``requested``; for one row cheaper than both."""
+        ...
+
+    def non_zero_usage(self, resource: str) -> tuple[Ints, Ints]:
+        """``allocatable`` and ``non_zero_requested``; for one row cheaper than both."""
+        ...
+
     @property
     def pod_count(self) -> Ints: ...
 
@@ -93,6 +101,12 @@ class NodeView(Protocol):
 
     def image_version(self, name: str) -> int:
         """Changes whenever a node gains or loses the image, or its size there changes."""
+        ...
+
+    # Input.FEASIBLE
+    @property
+    def feasible(self) -> Bools:
+        """The nodes that passed Filter; known in PreScore, and in Score of all nodes."""
         ...
 
     # Input.NODE_COUNT

@@ -38,7 +38,7 @@ class ImageLocality(ScorePlugin, SignPlugin):
         clamped = ops.where(total < _LOW_THRESHOLD, _LOW_THRESHOLD, ops.where(total > high, high, total))
         return ops.div_trunc(ops.mul(ops.sub(clamped, _LOW_THRESHOLD), MAX_NODE_SCORE), high - _LOW_THRESHOLD)
 
-    def token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+    def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return (nodes.total_nodes, *(nodes.image_version(name) for name in _images(state, pod)))
 
     def sign(self, pod: PodInfo) -> tuple[str, ...]:

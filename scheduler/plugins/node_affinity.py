@@ -133,7 +133,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugi
             state["preferred"] = preferred
         return weigh_terms((*self._added_preferred, *preferred), nodes)
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         return by_highest(scores, high)
 
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:

@@ -60,7 +60,7 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePl
         score: Ints = counts.gather(nodes.taint_sets, nodes.taints)
         return score
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         return by_highest_reversed(scores, high)
 
     def sign(self, pod: PodInfo) -> tuple[tuple[str, str, str, str], ...]:

@@ -18,7 +18,7 @@ from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.filtering import FilterColumn, Filtering, Verdicts
 from scheduler.profile.profile import Profile
-from scheduler.profile.scoring import ScoreColumn, Scoring, keyed_by
+from scheduler.profile.scoring import ScoreColumn, Scoring, is_skipped, keyed_by
 
 _FEWEST = 2
 """An evaluation of fewer nodes is as cheap made anew, and there can be one for each node."""
@@ -66,10 +66,18 @@ class Evaluation:
         if node_names is not None:
             listed = " ".join(sorted(self.prefilter_rejectors))
             outside = outside._replace(reasons=(f"node(s) didn't satisfy plugin(s) [{listed}]",))
+        pre_filters = {plugin.name: plugin for plugin in self._profile.pre_filter}
         columns = [
-            FilterColumn(plugin, self._states[plugin.name], self._pod)
+            FilterColumn(
+                plugin,
+                self._states[plugin.name],
+                self._pod,
+                pre_filters.get(plugin.name),
+                skipped=plugin.name in self._skipped,
+            )
             for plugin in self._profile.filter
-            if plugin.name not in self._skipped
+            # One that looks beyond the row can have something to say later.
+            if plugin.name not in self._skipped or plugin.inputs
         ]
         self._filtering = Filtering(columns, node_names, outside)
         self._epoch = self._table.epoch
@@ -119,6 +127,9 @@ class Evaluation:
             self._start()
         if self._is_open:
             self._filtering.refresh(self._table)
+            if self._filtering.is_void:
+                self._start()
+                self.refresh()
 
     @property
     def feasible_count(self) -> int:
@@ -136,20 +147,25 @@ class Evaluation:
             raise
 
     def _pre_score(self) -> list[ScoreColumn]:
-        skipped: set[str] = set()
-        for plugin in self._profile.pre_score:
-            try:
-                status = plugin.pre_score(self._states[plugin.name], self._pod, self._table.columns(plugin))
-            except Exception as error:
-                raise _failed("PreScore", plugin.name, str(error), Stage.PRE_SCORE) from error
-            if status.code is Code.SKIP:
-                skipped.add(plugin.name)
-            elif status.code is not Code.SUCCESS:
-                raise _failed("PreScore", plugin.name, status.message, Stage.PRE_SCORE)
+        pre_scores = {plugin.name: plugin for plugin in self._profile.pre_score}
+        feasible = self._filtering.feasible
+        skipped = {
+            name
+            for name, plugin in pre_scores.items()
+            if is_skipped(plugin, self._states[name], self._pod, self._table, feasible)
+        }
         return [
-            ScoreColumn(scored.plugin, scored.weight, self._states[scored.plugin.name], self._pod)
+            ScoreColumn(
+                scored.plugin,
+                scored.weight,
+                self._states[scored.plugin.name],
+                self._pod,
+                pre_scores.get(scored.plugin.name),
+                skipped=scored.plugin.name in skipped,
+            )
             for scored in self._profile.score
-            if scored.plugin.name not in skipped
+            # One that looks beyond the row can have something to say later.
+            if scored.plugin.name not in skipped or scored.plugin.inputs
         ]
 
     @property
@@ -187,7 +203,7 @@ class Evaluation:
             return int(feasible.argmax()) if count else None
         self.refresh_scores()
         assert self._scoring is not None
-        return int(np.argmax(keyed_by(self._table, self._scoring.totals_over(feasible), feasible)))
+        return int(np.argmax(keyed_by(self._table, self._scoring.totals_over(self._table, feasible), feasible)))
 
     @property
     def is_restricted(self) -> bool:
@@ -235,6 +251,7 @@ class Evaluation:
         return {
             column.plugin.name: PluginScore(int(column.raw[row]), int(column.weighted[row]))
             for column in self._scoring.columns
+            if not column.skipped
         }
 
     def total(self, row: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.cache.views import row_view_of
 from scheduler.framework.facet import ALL_FACETS, Facet
 from scheduler.framework.ops import BoolArray, IntArray, MaskArray
-from scheduler.framework.plugin import CycleState, FilterPlugin, Plugin
+from scheduler.framework.plugin import CycleState, FilterPlugin, Plugin, PreFilterPlugin
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
 from scheduler.profile.failure import PluginFailure, Stage
@@ -23,6 +23,7 @@ FEASIBLE = -1
 OUTSIDE = -2
 
 _NAME = int(Facet.NAME)
+_NO_ROWS: IntArray = np.zeros(0, dtype=np.int64)
 
 FEW_ROWS = 8
 """Up to so many changed rows are brought up to date one by one, on Python ints: cheaper than arrays of that length."""
@@ -34,9 +35,23 @@ Verdicts = Mapping[int, Status]
 class FilterColumn:
     """One plugin's masks over all rows, shape ``(size,)``."""
 
-    def __init__(self, plugin: FilterPlugin, state: CycleState, pod: PodInfo) -> None:
+    def __init__(
+        self,
+        plugin: FilterPlugin,
+        state: CycleState,
+        pod: PodInfo,
+        pre_filter: PreFilterPlugin | None = None,
+        *,
+        skipped: bool = False,
+    ) -> None:
         self.plugin = plugin
         self.facets = facets_of(plugin)
+        self.input_facets = input_facets_of(plugin)
+        """A change of these, of any row, can be one of the inputs beyond the row."""
+        self.skipped = skipped
+        """PreFilter has nothing for Filter to look at: every node passes."""
+        self._pre_filter = pre_filter
+        self._token: tuple[int, ...] = ()
         self._row_view = row_view_of(type(plugin))
         self._state = state
         self._pod = pod
@@ -59,7 +74,13 @@ class FilterColumn:
         try:
             if rows is None:
                 self.resize(table.size)
-                self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
+                self._token = self._token_now(table)
+                if self.skipped:
+                    self.masks[:] = 0
+                else:
+                    self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
+            elif self.skipped:
+                self.masks[rows] = 0
             else:
                 self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
@@ -69,7 +90,7 @@ class FilterColumn:
     def evaluate_row(self, table: NodeTable, row: int) -> bool:
         """Run the plugin on one row; whether its answer is another one now. A failure is kept as by ``evaluate``."""
         try:
-            mask: Any = self.plugin.filter(self._state, self._pod, self._row_view(table, row))
+            mask: Any = 0 if self.skipped else self.plugin.filter(self._state, self._pod, self._row_view(table, row))
             if mask == self.cells[row]:
                 return False
             self.cells[row] = mask
@@ -77,6 +98,35 @@ class FilterColumn:
             self.failure = self._failed(error)
             self.failure.__cause__ = error
         return True
+
+    def has_new_inputs(self, table: NodeTable) -> bool:
+        """Whether an input beyond the row changed since all rows were evaluated."""
+        try:
+            return self._token_now(table) != self._token
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def _token_now(self, table: NodeTable) -> tuple[int, ...]:
+        return self.plugin.filter_token(self._state, self._pod, table.columns(self.plugin)) if self.input_facets else ()
+
+    def renew(self, table: NodeTable) -> IntArray | None:
+        """Run PreFilter and every row anew; the rows that get another answer, or None when PreFilter says something else.
+
+        Raises:
+            PluginFailure: PreFilter failed.
+        """
+        if self._pre_filter is not None:
+            try:
+                result = self._pre_filter.pre_filter(self._state, self._pod, table.columns(self.plugin))
+            except Exception as error:
+                text = f'running PreFilter plugin "{self.plugin.name}": {error}'
+                raise PluginFailure(text, self.plugin.name, Stage.PRE_FILTER) from error
+            if result.node_names is not None or result.status.code not in (Code.SUCCESS, Code.SKIP):
+                return None
+            self.skipped = result.status.code is Code.SKIP
+        before = self.masks.copy()
+        self.evaluate(table, None)
+        return np.flatnonzero(self.masks != before)
 
     def resize(self, size: int) -> None:
         """Make room for new rows; what they hold is worked out when they are evaluated."""
@@ -104,6 +154,13 @@ class Filtering:
         """Per row the index of the first refusing column, FEASIBLE, or OUTSIDE: no node, or not one that PreFilter named."""
         self.feasible: BoolArray = np.zeros(0, dtype=np.bool_)
         self.feasible_count = 0
+        self.feasible_version = 0
+        """Another number after each refresh that changed ``feasible``."""
+        self.is_void = False
+        """PreFilter says something else now: the evaluation has to start anew."""
+        self._input_facets = 0
+        for column in columns:
+            self._input_facets |= column.input_facets
         self.version = 0
         """Another number after each refresh that changed a verdict or a reason."""
         self._first_cells = self.first.data
@@ -121,11 +178,12 @@ class Filtering:
             self._conclude(table, None)
         elif isinstance(changes, Changes):
             self._resize(table.size)
+            renewed, others = self._renew(table, int(np.bitwise_or.reduce(changes.facets)))
             for column in self.columns:
                 rows = rows_for(changes, column.facets)
-                if len(rows):
+                if len(rows) and column not in renewed:
                     column.evaluate(table, rows)
-            self._conclude(table, changes.rows)
+            self._conclude(table, others if others is None else np.union1d(changes.rows, others))
         elif changes:
             self._refresh_few(table, changes)
 
@@ -145,12 +203,22 @@ class Filtering:
 
     def _refresh_few(self, table: NodeTable, few: Few) -> None:
         self._resize(table.size)
+        seen = 0
+        for _, facets in few:
+            seen |= facets
+        renewed: Sequence[FilterColumn] = ()
+        if seen & self._input_facets:
+            renewed, others = self._renew(table, seen)
+            if others is None or len(others) > FEW_ROWS:
+                self._conclude(table, others)
+            elif len(others):
+                few = merged(few, others.tolist())
         version = self.version
         has_failed = False
         for row, facets in few:
-            is_new = bool(facets & _NAME)
+            is_new = bool(facets & _NAME) or bool(renewed)
             for column in self._columns_for(facets):
-                if column.evaluate_row(table, row):
+                if column not in renewed and column.evaluate_row(table, row):
                     is_new = True
                     has_failed = has_failed or column.failure is not None
             if is_new:
@@ -158,6 +226,24 @@ class Filtering:
                 self._decide(table, row)
         if has_failed:
             self._conclude(table, np.array([row for row, _ in few], np.int64))
+
+    def _renew(self, table: NodeTable, facets: int) -> tuple[list[FilterColumn], IntArray | None]:
+        """Run all rows of the columns of which an input beyond the row has changed.
+
+        Returns these columns and the rows that they answer otherwise now; None stands for all rows: a plugin failed.
+
+        Args:
+            facets: all that changed, of any row.
+        """
+        renewed = [one for one in self.columns if facets & one.input_facets and one.has_new_inputs(table)]
+        changed = _NO_ROWS
+        for column in renewed:
+            rows = column.renew(table)
+            if rows is None:
+                self.is_void = True
+            elif len(rows):
+                changed = np.union1d(changed, rows)
+        return renewed, None if any(column.failure is not None for column in renewed) else changed
 
     def _columns_for(self, facets: int) -> tuple[FilterColumn, ...]:
         """The columns that a change of these facets touches."""
@@ -177,8 +263,10 @@ class Filtering:
                     break
         self._first_cells[row] = verdict
         fits = verdict == FEASIBLE
-        self.feasible_count += fits - self.feasible_cells[row]
-        self.feasible_cells[row] = fits
+        if fits != self.feasible_cells[row]:
+            self.feasible_count += fits - self.feasible_cells[row]
+            self.feasible_cells[row] = fits
+            self.feasible_version += 1
 
     def _is_inside(self, table: NodeTable, row: int) -> bool:
         if not table.is_live(row):
@@ -187,6 +275,7 @@ class Filtering:
 
     def _conclude(self, table: NodeTable, rows: IntArray | None) -> None:
         self.version += 1
+        self.feasible_version += 1
         count = table.size if rows is None else len(rows)
         first = np.full(count, FEASIBLE, dtype=np.int64)
         for index in range(len(self.columns) - 1, -1, -1):
@@ -279,6 +368,35 @@ class Filtering:
 def facets_of(plugin: Plugin) -> int:
     """What the plugin reads of a row. Another node in the row is news to each of them, also to one that reads nothing."""
     return int(plugin.facets | Facet.NAME)
+
+
+def input_facets_of(plugin: Plugin) -> int:
+    """The facets of which a change, of any row, can change an input beyond the row that the plugin reads."""
+    facets = 0
+    for each in plugin.inputs:
+        facets |= int(each.facet)
+    return facets
+
+
+def merged(few: Few, rows: Iterable[int]) -> Few:
+    """The changed rows and others besides, of which nothing changed itself; ascending."""
+    of_row = dict.fromkeys(rows, 0)
+    of_row.update(few)
+    return sorted(of_row.items())
+
+
+def with_rows(changes: Few | Changes, rows: IntArray) -> Few | Changes:
+    """The changes, and rows besides of which nothing changed itself."""
+    if not len(rows):
+        return changes
+    if not isinstance(changes, Changes):
+        if len(changes) + len(rows) <= FEW_ROWS:
+            return merged(changes, rows.tolist())
+        changes = Changes(*np.array(changes, np.int64).reshape(-1, 2).T)
+    union = np.union1d(changes.rows, rows)
+    facets = np.zeros(len(union), np.int64)
+    facets[np.searchsorted(union, changes.rows)] = changes.facets
+    return Changes(union, facets)
 
 
 def rows_for(changes: Changes, facets: int) -> IntArray:

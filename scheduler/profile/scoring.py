@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.cache.views import row_view_of
-from scheduler.framework.facet import ALL_FACETS
+from scheduler.framework.facet import Input
 from scheduler.framework.ops import BoolArray, IntArray
-from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, ScorePlugin
+from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, PreScorePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Code
+from scheduler.framework.view import NodeView
 from scheduler.profile.extrema import Extrema
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.filtering import Few, Filtering, facets_of, few_or_many, rows_for
+from scheduler.profile.filtering import Few, Filtering, facets_of, few_or_many, input_facets_of, rows_for, with_rows
 
 TIE_KEY_BITS = 31
 BELOW_ALL = np.iinfo(np.int64).min
@@ -25,18 +27,29 @@ BELOW_ALL = np.iinfo(np.int64).min
 class ScoreColumn:
     """One plugin's raw and weighted scores over all rows, shape ``(size,)``. Rows that are not feasible hold anything."""
 
-    def __init__(self, plugin: ScorePlugin, weight: int, state: CycleState, pod: PodInfo) -> None:
+    def __init__(
+        self,
+        plugin: ScorePlugin,
+        weight: int,
+        state: CycleState,
+        pod: PodInfo,
+        pre_score: PreScorePlugin | None = None,
+        *,
+        skipped: bool = False,
+    ) -> None:
         self.plugin = plugin
         self.weight = weight
         self.facets = facets_of(plugin)
-        self.input_facets = 0
-        for each in plugin.inputs:
-            self.input_facets |= int(each.facet)
+        self.input_facets = input_facets_of(plugin)
         """A change of these, of any row, can be one of the inputs beyond the row."""
+        self.reads_feasible = Input.FEASIBLE in plugin.inputs
+        self.skipped = skipped
+        """PreScore has nothing for Score to look at: the plugin gives no scores."""
         self.normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
         self._row_view = row_view_of(type(plugin))
         self._state = state
         self._pod = pod
+        self._pre_score = pre_score
         self._token: tuple[int, ...] = ()
         self._extrema = Extrema()
         self._settled = self._extrema.values
@@ -54,30 +67,44 @@ class ScoreColumn:
             grown[1][: len(self.weighted)] = self.weighted[:size]
             self._keep(*grown)
 
-    def score_all(self, table: NodeTable, now: BoolArray) -> None:
-        """Score every row; ``now``: the feasible rows."""
+    def score_all(self, table: NodeTable, feasible: BoolArray) -> None:
+        """Score every row, PreScore having run."""
         try:
-            self._token = self._token_now(table)
-            self.raw[:] = self.plugin.score(self._state, self._pod, table.columns(self.plugin))
+            self._token = self._token_now(table, feasible)
+            if self.skipped:
+                self.raw[:] = 0
+            else:
+                self.raw[:] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, feasible=feasible))
         except Exception as error:
             raise self._failed(error) from error
         self._extrema.lose()
-        self.settle(now)
+        self.settle(feasible)
 
-    def has_new_inputs(self, table: NodeTable) -> bool:
-        """Whether an input beyond the row changed since all rows were scored."""
+    def has_new_inputs(self, table: NodeTable, feasible: BoolArray) -> bool:
+        """Whether an input beyond the row changed since all rows were scored; that of Input.FEASIBLE is not looked at."""
         try:
-            return self._token_now(table) != self._token
+            return self._token_now(table, feasible) != self._token
         except Exception as error:
             raise self._failed(error) from error
 
-    def _token_now(self, table: NodeTable) -> tuple[int, ...]:
-        return self.plugin.token(self._state, self._pod, table.columns(self.plugin)) if self.input_facets else ()
+    def _token_now(self, table: NodeTable, feasible: BoolArray) -> tuple[int, ...]:
+        if not self.input_facets:
+            return ()
+        return self.plugin.score_token(self._state, self._pod, table.columns(self.plugin, feasible=feasible))
+
+    def run_pre_score(self, table: NodeTable, feasible: BoolArray) -> None:
+        """Ask PreScore, if the plugin takes part in it, whether there is something to score.
+
+        Raises:
+            PluginFailure: it failed.
+        """
+        if self._pre_score is not None:
+            self.skipped = is_skipped(self._pre_score, self._state, self._pod, table, feasible)
 
     def score_rows(self, table: NodeTable, changes: Changes) -> None:
         """Score the changed rows; ``settle`` is due."""
         rows = rows_for(changes, self.facets)
-        if len(rows):
+        if len(rows) and not self.skipped:
             try:
                 self.raw[rows] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, rows))
             except Exception as error:
@@ -89,7 +116,7 @@ class ScoreColumn:
         """Score a changed row, and follow what that and its being feasible do to the extrema; whether ``settle`` is due."""
         score: Any = self.raw_cells[row]
         old = score
-        if facets & self.facets:
+        if facets & self.facets and not self.skipped:
             try:
                 score = self.plugin.score(self._state, self._pod, self._row_view(table, row))
                 self.raw_cells[row] = score
@@ -120,32 +147,39 @@ class ScoreColumn:
         text = f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}'
         return PluginFailure(text, self.plugin.name, Stage.SCORE)
 
-    def normalized(self, rows: IntArray | None) -> IntArray:
+    def normalized(self, table: NodeTable, rows: IntArray | None) -> IntArray:
         """The final scores of these rows, or of all."""
-        return self._normalize(self.raw if rows is None else self.raw[rows], *self._extrema.values)
+        raw = self.raw if rows is None else self.raw[rows]
+        if self.normalizer is None or self.skipped:
+            return raw
+        return self._normalize(table.columns(self.plugin, rows), raw, *self._extrema.values)
 
-    def normalized_over(self, feasible: BoolArray) -> IntArray:
+    def normalized_over(self, table: NodeTable, feasible: BoolArray) -> IntArray:
         """The final scores of all rows if these were the feasible ones; nothing is kept of it."""
+        if self.normalizer is None or self.skipped:
+            return self.raw
         extrema = Extrema()
-        if self.normalizer is not None:
-            extrema.find(self.raw, feasible)
-        return self._normalize(self.raw, *extrema.values)
+        extrema.find(self.raw, feasible)
+        return self._normalize(table.columns(self.plugin), self.raw, *extrema.values)
 
-    def normalized_row(self, row: int) -> int:
+    def normalized_row(self, table: NodeTable, row: int) -> int:
         """The final score of one row, of a plugin that normalizes."""
         assert self.normalizer is not None
         raw: int = self.raw_cells[row]
+        if self.skipped:
+            return raw
+        nodes = self._row_view(table, row)
         try:
-            final = self.normalizer.normalize(self._state, self._pod, raw, *self._extrema.values)
+            final = self.normalizer.normalize(self._state, self._pod, nodes, raw, *self._extrema.values)
         except Exception as error:
             raise self._normalize_failed(error) from error
         return int(final)
 
-    def _normalize(self, raw: IntArray, low: int, high: int) -> IntArray:
-        if self.normalizer is None:
-            return raw
+    def _normalize(self, nodes: NodeView, raw: IntArray, low: int, high: int) -> IntArray:
+        assert self.normalizer is not None
         try:
-            return np.asarray(self.normalizer.normalize(self._state, self._pod, raw, low, high), dtype=np.int64)
+            final = self.normalizer.normalize(self._state, self._pod, nodes, raw, low, high)
+            return np.asarray(final, dtype=np.int64)
         except Exception as error:
             raise self._normalize_failed(error) from error
 
@@ -171,6 +205,25 @@ class ScoreColumn:
         return PluginFailure(text, self.plugin.name, Stage.NORMALIZE)
 
 
+def is_skipped(plugin: PreScorePlugin, state: CycleState, pod: PodInfo, table: NodeTable, feasible: BoolArray) -> bool:
+    """Run PreScore of one plugin; whether it leaves nothing to score (kube-scheduler 1.37: RunPreScorePlugins).
+
+    Raises:
+        PluginFailure: it failed.
+    """
+    try:
+        status = plugin.pre_score(state, pod, table.columns(plugin, feasible=feasible))
+    except Exception as error:
+        raise _pre_score_failed(plugin, str(error)) from error
+    if status.code not in (Code.SUCCESS, Code.SKIP):
+        raise _pre_score_failed(plugin, status.message)
+    return status.code is Code.SKIP
+
+
+def _pre_score_failed(plugin: PreScorePlugin, message: str) -> PluginFailure:
+    return PluginFailure(f'running PreScore plugin "{plugin.name}": {message}', plugin.name, Stage.PRE_SCORE)
+
+
 class Scoring:
     """Scores of all Score plugins that did not skip, and their sum.
 
@@ -183,8 +236,10 @@ class Scoring:
         self._input_facets = 0
         for column in self.columns:
             self._input_facets |= column.input_facets
+        self._reads_feasible = any(column.reads_feasible for column in self.columns)
         self._touched_by: dict[int, tuple[ScoreColumn, ...]] = {}
         self._position = -1
+        self._feasible_version = -1
         self._keep(np.zeros(0, np.bool_), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def _keep(self, was: BoolArray, totals: IntArray, keyed: IntArray) -> None:
@@ -202,21 +257,26 @@ class Scoring:
             PluginFailure: a plugin failed.
         """
         changes = few_or_many(table, self._position)
-        if changes is not None and not isinstance(changes, Changes) and not changes:
+        moved = self._feasible_version != filtering.feasible_version
+        if not moved and changes is not None and not isinstance(changes, Changes) and not changes:
             return
         self._position = table.position
+        self._feasible_version = filtering.feasible_version
         self._resize(table.size)
+        if moved and changes is not None:
+            # A node that nothing happened to can enter or leave as well, when a plugin looks beyond the row.
+            changes = with_rows(changes, np.flatnonzero(self._was != filtering.feasible))
         if changes is None:
             for column in self.columns:
                 column.score_all(table, filtering.feasible)
             self._finish_all(table, filtering.feasible)
         elif isinstance(changes, Changes):
-            self._refresh_rows(table, filtering.feasible, changes)
+            self._refresh_rows(table, filtering.feasible, changes, moved)
         else:
-            self._refresh_few(table, filtering, changes)
+            self._refresh_few(table, filtering, changes, moved)
 
-    def _refresh_rows(self, table: NodeTable, feasible: BoolArray, changes: Changes) -> None:
-        renewed = self._renew(table, feasible, int(ALL_FACETS))
+    def _refresh_rows(self, table: NodeTable, feasible: BoolArray, changes: Changes, moved: bool) -> None:
+        renewed = self._renew(table, feasible, int(np.bitwise_or.reduce(changes.facets)), moved)
         whole = bool(renewed)
         for column in self.columns:
             if column not in renewed:
@@ -227,11 +287,13 @@ class Scoring:
         else:
             self._finish_rows(table, feasible, changes.rows)
 
-    def _refresh_few(self, table: NodeTable, filtering: Filtering, few: Few) -> None:
+    def _refresh_few(self, table: NodeTable, filtering: Filtering, few: Few, moved: bool) -> None:
         seen = 0
         for _, facets in few:
             seen |= facets
-        renewed = self._renew(table, filtering.feasible, seen) if seen & self._input_facets else ()
+        renewed: Sequence[ScoreColumn] = ()
+        if seen & self._input_facets or (moved and self._reads_feasible):
+            renewed = self._renew(table, filtering.feasible, seen, moved)
         touched: list[tuple[int, bool, tuple[ScoreColumn, ...]]] = []
         is_due = False
         for row, facets in few:
@@ -250,13 +312,20 @@ class Scoring:
         else:
             self._finish_few(table, touched)
 
-    def _renew(self, table: NodeTable, feasible: BoolArray, facets: int) -> list[ScoreColumn]:
+    def _renew(self, table: NodeTable, feasible: BoolArray, facets: int, moved: bool) -> list[ScoreColumn]:
         """Score every row of the columns of which an input beyond the row has changed, and say which they are.
 
         Args:
             facets: all that changed, of any row.
+            moved: the feasible rows are others.
         """
-        renewed = [one for one in self.columns if facets & one.input_facets and one.has_new_inputs(table)]
+        renewed = [
+            one
+            for one in self.columns
+            if (moved and one.reads_feasible) or (facets & one.input_facets and one.has_new_inputs(table, feasible))
+        ]
+        for column in renewed:
+            column.run_pre_score(table, feasible)
         for column in renewed:
             column.score_all(table, feasible)
         return renewed
@@ -281,7 +350,7 @@ class Scoring:
 
     def _finish_all(self, table: NodeTable, feasible: BoolArray) -> None:
         self._was[:] = feasible
-        finals = [column.normalized(None) for column in self.columns]
+        finals = [column.normalized(table, None) for column in self.columns]
         self.totals[:] = 0
         for column, final in zip(self.columns, finals, strict=True):
             column.check(final, feasible)
@@ -292,7 +361,7 @@ class Scoring:
     def _finish_rows(self, table: NodeTable, feasible: BoolArray, rows: IntArray) -> None:
         fits = feasible[rows]
         self._was[rows] = fits
-        finals = [column.normalized(rows) for column in self.columns]
+        finals = [column.normalized(table, rows) for column in self.columns]
         totals = np.zeros(len(rows), dtype=np.int64)
         for column, final in zip(self.columns, finals, strict=True):
             column.check(final, fits)
@@ -306,7 +375,7 @@ class Scoring:
             self._was_cells[row] = fits
             total = self._total_cells[row]
             for column in columns:
-                final = column.raw_cells[row] if column.normalizer is None else column.normalized_row(row)
+                final = column.raw_cells[row] if column.normalizer is None else column.normalized_row(table, row)
                 if fits and not 0 <= final <= MAX_NODE_SCORE:
                     raise column.out_of_range(final)
                 weighted = final * column.weight
@@ -315,11 +384,11 @@ class Scoring:
             self._total_cells[row] = total
             self._keyed_cells[row] = (total << TIE_KEY_BITS) + table.tie_key(row) if fits else BELOW_ALL
 
-    def totals_over(self, feasible: BoolArray) -> IntArray:
+    def totals_over(self, table: NodeTable, feasible: BoolArray) -> IntArray:
         """The totals of all rows if these were the feasible ones; nothing is kept of it."""
         totals = np.zeros(len(feasible), dtype=np.int64)
         for column in self.columns:
-            final = column.normalized_over(feasible)
+            final = column.normalized_over(table, feasible)
             column.check(final, feasible)
             totals += final * column.weight
         return totals

@@ -91,7 +91,7 @@ class Relative(NormalizePlugin, SignPlugin):
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         return nodes.allocatable("memory")
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         final: Ints = ops.div_trunc(ops.mul(ops.sub(scores, low), 100), max(high - low, 1))
         return final
 

@@ -95,7 +95,8 @@ def final_scores(plugin: NormalizePlugin, pod: Pod, table: NodeTable) -> dict[st
 def normalized(plugin: NormalizePlugin, raw: Mapping[str, int]) -> dict[str, int]:
     info = PodInfo(Pod())
     low, high = min(raw.values()), max(raw.values())
-    column = plugin.normalize({}, info, np.array(list(raw.values()), dtype=np.int64), low, high)
-    rows = [int(plugin.normalize({}, info, score, low, high)) for score in raw.values()]
+    nodes = NodeTable(seed=0).columns(plugin)
+    column = plugin.normalize({}, info, nodes, np.array(list(raw.values()), dtype=np.int64), low, high)
+    rows = [int(plugin.normalize({}, info, nodes, score, low, high)) for score in raw.values()]
     assert column.tolist() == rows  # type: ignore[union-attr]
     return dict(zip(raw, rows, strict=True))

@@ -115,7 +115,7 @@ class Normalized(Score, NormalizePlugin):
     name = "Normalized"
     final: Callable[[Ints, int, int], Ints] = staticmethod(lambda raw, low, high: ops.sub(raw, low))
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         return self.final(scores, low, high)
 
 
@@ -129,10 +129,10 @@ class Crowding(NormalizePlugin):
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         return ops.add(nodes.pod_count, nodes.total_nodes)
 
-    def token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+    def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return (nodes.total_nodes,)
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         final: Ints = ops.minimum(ops.sub(scores, low), 100)
         return final
 

@@ -27,6 +27,8 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "allocatable": lambda nodes: nodes.allocatable("cpu"),
     "requested": lambda nodes: nodes.requested("cpu"),
     "non_zero_requested": lambda nodes: nodes.non_zero_requested("cpu"),
+    "usage": lambda nodes: nodes.usage("cpu"),
+    "non_zero_usage": lambda nodes: nodes.non_zero_usage("cpu"),
     "pod_count": lambda nodes: nodes.pod_count,
     "allowed_pods": lambda nodes: nodes.allowed_pods,
     "unschedulable": lambda nodes: nodes.unschedulable,
@@ -40,7 +42,7 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "image_version": lambda nodes: nodes.image_version(APP),
     "total_nodes": lambda nodes: nodes.total_nodes,
 }
-"""Every accessor of the contract, used once."""
+"""Every accessor of the contract, used once; but the feasible nodes are not the table's to know."""
 
 
 @pytest.fixture
@@ -114,8 +116,28 @@ def test_one_row_gives_python_scalars_with_the_values_of_the_columns(cache: Cach
                 value = use(node)
                 assert type(value) is (bool if column.dtype == np.bool_ else int), name
                 assert value == column[row], name
-            elif name != "label_ids":
+            elif name not in ("label_ids", "usage", "non_zero_usage"):
                 assert use(node) == column, name
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory", GPU, FPGA])
+def test_usage_is_both_amounts_at_once(cache: Cache, resource: str) -> None:
+    columns, rows = cache.table.columns(Everything), [cache.table.row(Everything, row) for row in range(3)]
+    amounts = [(node.allocatable(resource), node.requested(resource)) for node in rows]
+    assert [node.usage(resource) for node in rows] == amounts
+    assert np.column_stack(columns.usage(resource)).tolist() == np.array(amounts).tolist()
+    if resource in ("cpu", "memory"):
+        amounts = [(node.allocatable(resource), node.non_zero_requested(resource)) for node in rows]
+        assert [node.non_zero_usage(resource) for node in rows] == amounts
+        assert np.column_stack(columns.non_zero_usage(resource)).tolist() == np.array(amounts).tolist()
+
+
+def test_usage_of_what_only_nodes_have_or_only_pods_ask_for() -> None:
+    cache = Cache(seed=1)
+    cache.apply_node(make_node("n0", allocatable={GPU: "2"}))
+    cache.apply_pod(PodInfo(make_pod("user", node_name="n0", containers=[make_container(requests={FPGA: "3"})])))
+    node = cache.table.row(Everything, 0)
+    assert (node.usage(GPU), node.usage(FPGA)) == ((2, 0), (0, 3))
 
 
 def test_a_row_view_moves_to_another_row(cache: Cache) -> None:
@@ -211,7 +233,8 @@ def test_views_of_an_empty_table_have_no_rows() -> None:
 
 def test_every_accessor_of_the_contract_says_what_it_needs() -> None:
     contract = {name for name in vars(NodeView) if not name.startswith("_")} - {"is_row"}
-    assert set(NEEDS) == set(USES) == contract
+    assert set(NEEDS) == contract
+    assert set(USES) == contract - {"feasible"}
 
 
 @pytest.mark.parametrize("accessor", USES)
@@ -250,3 +273,14 @@ def test_an_instance_of_a_plugin_sees_what_its_class_declared(cache: Cache) -> N
 
 def test_length_and_kind_of_a_view_need_no_declaration(cache: Cache) -> None:
     assert (len(cache.table.columns(Nothing)), cache.table.row(Nothing, 0).is_row) == (3, True)
+
+
+def test_feasible_nodes_are_those_that_the_view_was_made_with(cache: Cache) -> None:
+    feasible = np.array([True, False, True])
+    assert cache.table.columns(Everything, feasible=feasible).feasible is feasible
+
+
+def test_feasible_nodes_are_not_known_before_filter_has_run(cache: Cache) -> None:
+    for nodes in (cache.table.columns(Everything), cache.table.row(Everything, 0)):
+        with pytest.raises(RuntimeError, match="PreScore and Score of all nodes only"):
+            _ = nodes.feasible

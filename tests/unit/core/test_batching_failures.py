@@ -33,7 +33,7 @@ class Counting(SignedCrowding):
 
     name = "Counting"
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         return ops.sub(100, ops.minimum(ops.sub(scores, low), 100))
 
 
@@ -74,10 +74,10 @@ class NormalizeOnRows(SignedCrowding):
         raw: Ints = ops.minimum(nodes.pod_count, 0)
         return raw
 
-    def token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+    def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return ()
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         if isinstance(scores, int):
             raise TypeError("one row is too few")
         final: Ints = ops.minimum(ops.sub(scores, low), 100)
@@ -89,7 +89,7 @@ class OutOfRangeOnRows(NormalizeOnRows):
 
     name = "OutOfRangeOnRows"
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         final: Ints = 101 if isinstance(scores, int) else ops.minimum(ops.sub(scores, low), 100)
         return final
 
@@ -192,10 +192,10 @@ class Blind(SignedCrowding):
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         return ops.sub(100, ops.minimum(nodes.pod_count, 100))
 
-    def token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+    def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return ()
 
-    def normalize(self, state: CycleState, pod: PodInfo, scores: Ints, low: int, high: int) -> Ints:
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         return scores
 
 

@@ -97,7 +97,7 @@ def test_a_name_without_a_tag_is_found_as_latest() -> None:
 
 def token(pod: Pod, *nodes: Node) -> tuple[int, ...]:
     plugin = ImageLocality()
-    return plugin.token({}, PodInfo(pod), table_of(nodes).columns(plugin))
+    return plugin.score_token({}, PodInfo(pod), table_of(nodes).columns(plugin))
 
 
 def test_the_token_changes_with_the_number_of_nodes_and_with_the_pods_images_elsewhere() -> None:

@@ -124,6 +124,7 @@ def test_normalised_rows_equal_columns(raw: list[int]) -> None:
     info = PodInfo(Pod())
     for plugin in PLUGINS:
         if isinstance(plugin, NormalizePlugin):
-            column = plugin.normalize({}, info, np.array(raw, dtype=np.int64), min(raw), max(raw))
-            rows = [plugin.normalize({}, info, score, min(raw), max(raw)) for score in raw]
+            nodes = NodeTable(seed=0).columns(plugin)
+            column = plugin.normalize({}, info, nodes, np.array(raw, dtype=np.int64), min(raw), max(raw))
+            rows = [plugin.normalize({}, info, nodes, score, min(raw), max(raw)) for score in raw]
             assert column.tolist() == rows  # type: ignore[union-attr]

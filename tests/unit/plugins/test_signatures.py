@@ -52,7 +52,7 @@ def answers(plugin: SignPlugin, pod: PodInfo, table: NodeTable) -> list[Any]:
         if code is Code.ERROR:  # its text counts terms by their place in the pod; a failed evaluation is not reused
             return said
     if isinstance(plugin, ScorePlugin):
-        said += [plugin.score(state, pod, view).tolist(), sorted(plugin.token(state, pod, view))]  # type: ignore[union-attr]
+        said += [plugin.score(state, pod, view).tolist(), sorted(plugin.score_token(state, pod, view))]  # type: ignore[union-attr]
     return said
 
 
