@@ -6,7 +6,7 @@ Source: kube-scheduler 1.37: NodeResourcesBalancedAllocation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,13 @@ from scheduler.framework.view import NodeView
 
 _HALF = MAX_NODE_SCORE // 2
 _HIGHEST = float(MAX_NODE_SCORE)
+
+_SHARES = "shares"
+_Share: TypeAlias = tuple[str, int]
+"""A resource that can count, and what the pod adds to it."""
+
+_Uses: TypeAlias = tuple[Any, Any, Bools]
+"""The fraction of a resource that is used before and after the pod, and where a node has the resource at all."""
 
 
 class NodeResourcesBalancedAllocationArgs(
@@ -67,20 +74,18 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin, SignPlugin):
         return SUCCESS if any(self._requests(pod)) else SKIP
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
-        shares = self._shares(state, pod)
-        if shares is None:
-            return same_score(nodes, 0)
-        before, after, counted = [], [], []
-        for name, request in shares:
-            capacity, used = nodes.allocatable(name), nodes.requested(name)
-            before.append(ops.fraction(used, capacity))
-            after.append(ops.fraction(ops.wrap(used + request), capacity))
-            counted.append(capacity != 0)
-        deviation = _half_distance if len(shares) == 2 else _deviation
+        shares = state[_SHARES] if _SHARES in state else self._keep_shares(state, pod)
+        if not shares:
+            # Where nothing counts, all is balanced before and after.
+            return same_score(nodes, 0 if shares is None else _HALF + _HALF // 2)
+        if len(shares) == 2:
+            first, second = shares
+            before, after = _half_distances(_uses(nodes, first), _uses(nodes, second))
+        else:
+            before, after = _deviations([_uses(nodes, share) for share in shares])
         # A balance is 100 when all resources are used alike, less the more their use differs.
-        balance_before = ops.to_int((1.0 - deviation(before, counted)) * _HIGHEST)
-        balance_after = ops.to_int((1.0 - deviation(after, counted)) * _HIGHEST)
-        return ops.div_trunc(balance_after + _HALF - balance_before, 2) + _HALF
+        gain = ops.to_int((1.0 - after) * _HIGHEST) + _HALF - ops.to_int((1.0 - before) * _HIGHEST)
+        return ops.div_trunc(gain, 2) + _HALF
 
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:
         return self._requests(pod)
@@ -90,27 +95,40 @@ class NodeResourcesBalancedAllocation(PreScorePlugin, ScorePlugin, SignPlugin):
         requests = pod.accounted_requests
         return tuple(requests.get(name, 0) for name in self._names)
 
-    def _shares(self, state: CycleState, pod: PodInfo) -> tuple[tuple[str, int], ...] | None:
-        """The resources that can count, with what the pod adds to each; None for a pod without requests."""
-        if "shares" not in state:
-            requests = self._requests(pod)
-            named = zip(self._names, requests, strict=True)
-            counted = tuple((name, request) for name, request in named if takes_part(name, request))
-            state["shares"] = counted if any(requests) else None
-        shares: tuple[tuple[str, int], ...] | None = state["shares"]
+    def _keep_shares(self, state: CycleState, pod: PodInfo) -> tuple[_Share, ...] | None:
+        """None for a pod without requests."""
+        requests = self._requests(pod)
+        named = zip(self._names, requests, strict=True)
+        counted = tuple((name, request) for name, request in named if takes_part(name, request))
+        shares = state[_SHARES] = counted if any(requests) else None
         return shares
 
 
-# The deviation of two fractions is half their distance, that of more their standard deviation; operations are in Go's
-# order. `counted`: where the node has the resource at all.
+def _uses(nodes: NodeView, share: _Share) -> _Uses:
+    resource, request = share
+    capacity, used = nodes.usage(resource)
+    after = ops.fraction(ops.wrap(used + request), capacity)
+    return ops.fraction(used, capacity), after, capacity != 0
 
 
-def _half_distance(fractions: Sequence[Floats], counted: Sequence[Bools]) -> Floats:
-    difference: Any = fractions[0] - fractions[1]
-    distance: Floats = abs(difference / 2.0)
-    both = counted[0] & counted[1]
-    deviation: Floats = distance if ops.everywhere(both) else ops.where(both, distance, 0.0)
-    return deviation
+# How unlike the uses are, before and after. Of two it is half their distance, of more their standard deviation; operations
+# are in Go's order.
+
+
+def _half_distances(first: _Uses, second: _Uses) -> tuple[Floats, Floats]:
+    before_first, after_first, has_first = first
+    before_second, after_second, has_second = second
+    before: Any = abs((before_first - before_second) / 2.0)
+    after: Any = abs((after_first - after_second) / 2.0)
+    both = has_first & has_second
+    if ops.everywhere(both):
+        return before, after
+    return ops.where(both, before, 0.0), ops.where(both, after, 0.0)
+
+
+def _deviations(uses: Sequence[_Uses]) -> tuple[Floats, Floats]:
+    before, after, counted = zip(*uses, strict=True)
+    return _deviation(before, counted), _deviation(after, counted)
 
 
 def _deviation(fractions: Sequence[Floats], counted: Sequence[Bools]) -> Floats:

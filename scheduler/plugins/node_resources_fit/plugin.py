@@ -74,8 +74,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         # A count of pods is nowhere near 2**63.
         mask = ops.bit(nodes.pod_count + 1 > nodes.allowed_pods, 0)
         for resource, request, bit in checks:
-            capacity = nodes.allocatable(resource)
-            lacking = ops.wrap(capacity - nodes.requested(resource)) < request
+            capacity, used = nodes.usage(resource)
+            lacking = ops.wrap(capacity - used) < request
             if ops.nowhere(lacking):
                 continue
             hopeless = capacity < request
@@ -96,8 +96,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         total: Ints = 0
         weights: Ints = 0
         for resource, has_minimum, weight, request in shares:
-            capacity = nodes.allocatable(resource)
-            used = nodes.non_zero_requested(resource) if has_minimum else nodes.requested(resource)
+            capacity, used = nodes.non_zero_usage(resource) if has_minimum else nodes.usage(resource)
             score = resource_score(ops.wrap(used + request), capacity)
             counted = capacity != 0 if counts_zero_scores else score > 0
             # The sum of weights, of at most 100 each, is nowhere near 2**63; that of scores is wrapped by `mean`.

@@ -113,6 +113,11 @@ def test_fewer_than_two_resources_are_always_in_balance(allocatable: dict[str, s
     assert score(pod, allocatable, resources=("cpu",)) == 75
 
 
+def test_without_a_resource_that_nodes_keep_sums_of_all_is_in_balance() -> None:
+    pod = make_pod(requests={"licence": "1"})
+    assert score(pod, {"cpu": "1", "licence": "2"}, resources=("licence",)) == 75
+
+
 def test_a_pod_without_requests_skips_the_score_and_counts_0_without_prescore() -> None:
     table = table_of([make_node("node")])
     balanced, pod = plugin(), PodInfo(make_pod(requests={FPGA: "1"}))
