@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from scheduler.api.quantity import INT64_MAX, INT64_MIN
+from scheduler.api.quantity import INT64_MIN
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -44,8 +44,10 @@ class Column:
 
     def add(self, row: int, amount: int) -> None:
         """Add to an int64, wrapping as Go does: what is subtracted again later leaves exactly what was there."""
-        total = self.cells[row] + amount
-        self.cells[row] = total if INT64_MIN <= total <= INT64_MAX else (total - INT64_MIN) % 2**64 + INT64_MIN
+        try:
+            self.cells[row] += amount
+        except ValueError:  # the memoryview takes no more than 64 bits
+            self.cells[row] = (self.cells[row] + amount - INT64_MIN) % 2**64 + INT64_MIN
 
 
 class InternedColumn(Generic[Item]):

@@ -11,11 +11,11 @@ def by_highest(scores: Ints, high: int) -> Ints:
     """Raw scores as a share of the highest one: it gets 100. All stay as they are when none is above 0."""
     if high <= 0:
         return scores
-    return ops.div_trunc(ops.mul(scores, MAX_NODE_SCORE), high)
+    return ops.div_trunc(scores * MAX_NODE_SCORE, high)
 
 
 def by_highest_reversed(scores: Ints, high: int) -> Ints:
     """The lower the raw score the better: the highest one gets 0, a 0 gets 100, and all get 100 when none is above 0."""
     if high <= 0:
-        return ops.add(ops.mul(scores, 0), MAX_NODE_SCORE)
-    return ops.sub(MAX_NODE_SCORE, by_highest(scores, high))
+        return scores * 0 + MAX_NODE_SCORE
+    return ops.wrap(MAX_NODE_SCORE - by_highest(scores, high))
