@@ -45,7 +45,7 @@ class InFlight:
 
     def done(self, uid: str) -> None:
         """Forget the pod, and the events that nobody waits for any more."""
-        if self._started.pop(uid, None) is None:
+        if self._started.pop(uid, None) is None or not self._events:
             return
         # Pods start in the order of their sequence numbers, so the first one left is the oldest.
         oldest = next(iter(self._started.values()), self._sequence)

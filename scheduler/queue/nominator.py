@@ -10,10 +10,11 @@ class Nominator:
 
     def __init__(self) -> None:
         self._nodes: dict[str, dict[str, PodInfo]] = {}
-        self._node_of: dict[str, str] = {}
+        self.node_of: dict[str, str] = {}
+        """The nominated node by UID."""
 
     def __len__(self) -> int:
-        return len(self._node_of)
+        return len(self.node_of)
 
     def update(self, pod: PodInfo) -> None:
         """The pod as it is now, with or without a nomination."""
@@ -21,11 +22,11 @@ class Nominator:
         node_name = pod.pod.status.nominated_node_name
         if node_name:
             self._nodes.setdefault(node_name, {})[pod.uid] = pod
-            self._node_of[pod.uid] = node_name
+            self.node_of[pod.uid] = node_name
 
     def remove(self, uid: str) -> PodInfo | None:
         """No room is kept for the pod any more. Returns it as it was nominated; None when it was not."""
-        node_name = self._node_of.pop(uid, None)
+        node_name = self.node_of.pop(uid, None)
         if node_name is None:
             return None
         pods = self._nodes[node_name]

@@ -39,11 +39,13 @@ class PodHeap:
         return (self._places[0][0], self._places[0][2]) if self._places else None
 
     def pop(self) -> QueuedPod | None:
-        if self.peek() is None:
-            return None
-        queued = heapq.heappop(self._places)[2]
-        del self._live[queued.pod.uid]
-        return queued
+        while self._places:
+            _, ticket, queued = heapq.heappop(self._places)
+            uid = queued.pod.uid
+            if self._live.get(uid) == ticket:
+                del self._live[uid]
+                return queued
+        return None
 
     def _is_live(self, place: tuple[Any, int, QueuedPod]) -> bool:
         return self._live.get(place[2].pod.uid) == place[1]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+
+import msgspec
 
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.signature import Signature
@@ -19,8 +20,7 @@ class Room(enum.StrEnum):
     IN_FLIGHT = "in flight"
 
 
-@dataclass(slots=True)
-class QueuedPod:
+class QueuedPod(msgspec.Struct):
     """Owned by the queue; others read it.
 
     Attributes:

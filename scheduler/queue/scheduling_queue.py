@@ -56,7 +56,7 @@ class SchedulingQueue:
         self.nominator = Nominator()
         self._max_unschedulable_seconds = max_unschedulable_seconds
         self._pods: dict[str, QueuedPod] = {}
-        self._signed: Counter[Signature] = Counter()
+        self._signed: dict[Signature, int] = {}
         self._active = PodHeap()
         self._backing_off = PodHeap()
         self._backing_off_after_error = PodHeap()
@@ -141,10 +141,11 @@ class SchedulingQueue:
             if queued is None:
                 return None
             self.incoming[Room.ACTIVE, POPPED_FROM_BACKOFF] += 1
-        self._leave(queued.pod.uid)
+        uid = queued.pod.uid
+        self._leave(uid)
         queued.attempts += 1
         queued.room = Room.IN_FLIGHT
-        self._in_flight.start(queued.pod.uid)
+        self._in_flight.start(uid)
         return queued
 
     def done(self, uid: str) -> None:
@@ -196,14 +197,16 @@ class SchedulingQueue:
 
     def _join(self, queued: QueuedPod) -> None:
         if queued.pod.uid not in self._pods and queued.signature is not None:
-            self._signed[queued.signature] += 1
+            self._signed[queued.signature] = self._signed.get(queued.signature, 0) + 1
         self._pods[queued.pod.uid] = queued
 
     def _leave(self, uid: str) -> QueuedPod | None:
         queued = self._pods.pop(uid, None)
         if queued is not None and queued.signature is not None:
-            self._signed[queued.signature] -= 1
-            if not self._signed[queued.signature]:
+            left = self._signed[queued.signature] - 1
+            if left:
+                self._signed[queued.signature] = left
+            else:
                 del self._signed[queued.signature]
         return queued
 

@@ -53,10 +53,11 @@ MUTANTS = (
     ),
     *mutants(
         "scheduler/queue/pod_heap.py",
-        f"{UNIT}scheduling_queue.py {UNIT}flush.py",
+        f"{UNIT}pod_heap.py {UNIT}scheduling_queue.py {UNIT}flush.py",
         ("return self._live.get(place[2].pod.uid) == place[1]", "return place[2].pod.uid in self._live"),
         ("        if len(self._places) > 2 * len(self._live) + 16:\n", "        if False:\n"),
-        ("        del self._live[queued.pod.uid]\n", ""),
+        ("                del self._live[uid]\n", ""),
+        ("            if self._live.get(uid) == ticket:\n", "            if uid in self._live:\n"),
     ),
     *mutants(
         "scheduler/queue/parked.py",
