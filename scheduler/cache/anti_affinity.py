@@ -46,49 +46,49 @@ class AntiAffinityIndex:
     """Few pods have such terms and they share few selectors, so an answer takes about as long as there are selectors."""
 
     def __init__(self) -> None:
-        self._by_namespace: dict[str, dict[str, None]] = {}
-        self._by_selector: dict[bytes, _Selected] = {}
+        self.by_namespace: dict[str, dict[str, None]] = {}
+        self.by_selector: dict[bytes, _Selected] = {}
 
     def add(self, pod: PodInfo) -> None:
         for namespace, selector in _scopes(pod):
             if namespace is not None:
-                self._by_namespace.setdefault(namespace, {})[pod.uid] = None
+                self.by_namespace.setdefault(namespace, {})[pod.uid] = None
             if selector is not None:
                 key = _encode(selector)
-                if key not in self._by_selector:
-                    self._by_selector[key] = _Selected(selector)
-                self._by_selector[key].uids[pod.uid] = None
+                if key not in self.by_selector:
+                    self.by_selector[key] = _Selected(selector)
+                self.by_selector[key].uids[pod.uid] = None
 
     def remove(self, pod: PodInfo) -> None:
         """Undo ``add`` of a pod with the same terms."""
         for namespace, selector in _scopes(pod):
-            if namespace is not None and namespace in self._by_namespace:
-                self._by_namespace[namespace].pop(pod.uid, None)
-                if not self._by_namespace[namespace]:
-                    del self._by_namespace[namespace]
-            if selector is not None and (key := _encode(selector)) in self._by_selector:
-                self._by_selector[key].uids.pop(pod.uid, None)
-                if not self._by_selector[key].uids:
-                    del self._by_selector[key]
+            if namespace is not None and namespace in self.by_namespace:
+                self.by_namespace[namespace].pop(pod.uid, None)
+                if not self.by_namespace[namespace]:
+                    del self.by_namespace[namespace]
+            if selector is not None and (key := _encode(selector)) in self.by_selector:
+                self.by_selector[key].uids.pop(pod.uid, None)
+                if not self.by_selector[key].uids:
+                    del self.by_selector[key]
 
     def reaching(self, namespace: str, labels: dict[str, str] | None) -> str | None:
         """The UID of a pod with a term that may reach the namespace, None if there is none.
 
         Without labels the namespace is not known, and any selector may match it.
         """
-        if namespace in self._by_namespace:
-            return next(iter(self._by_namespace[namespace]))
-        for selected in self._by_selector.values():
+        if namespace in self.by_namespace:
+            return next(iter(self.by_namespace[namespace]))
+        for selected in self.by_selector.values():
             if selected.may_match(labels):
                 return next(iter(selected.uids))
         return None
 
     def scopes(self) -> Iterator[tuple[str | bytes, str]]:
         """Every (namespace or encoded selector, UID), in no particular order."""
-        for namespace, uids in self._by_namespace.items():
+        for namespace, uids in self.by_namespace.items():
             for uid in uids:
                 yield namespace, uid
-        for key, selected in self._by_selector.items():
+        for key, selected in self.by_selector.items():
             for uid in selected.uids:
                 yield key, uid
 

@@ -13,7 +13,8 @@ A pod on a node that is not known is kept, and charged to the node when it comes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+
+import msgspec
 
 from scheduler.api.objects import DeviceClass, Namespace, Node, SelectingObject
 from scheduler.api.quantity import QuantityError
@@ -25,7 +26,7 @@ from scheduler.cache.validation import check
 from scheduler.framework.pod_info import PodInfo
 
 
-class CachedPod(NamedTuple):
+class CachedPod(msgspec.Struct, frozen=True):
     """A pod and the node that it takes room on. ``assumed``: by our own decision, which the API has not shown yet."""
 
     pod: PodInfo
@@ -144,7 +145,10 @@ class Cache:
         uid = new.pod.uid
         self._pods[uid] = new
         self.assumed_count += new.assumed
-        self._by_node.setdefault(new.node_name, {})[uid] = new
+        on_node = self._by_node.get(new.node_name)
+        if on_node is None:
+            on_node = self._by_node[new.node_name] = {}
+        on_node[uid] = new
         if terms_of(new.pod):
             self._anti_affinity.add(new.pod)
         row = self.table.row_of(new.node_name)
@@ -188,6 +192,11 @@ class Cache:
     def namespace_labels(self, name: str) -> Mapping[str, str] | None:
         """Labels of a namespace; None when it is not known."""
         return self._namespaces.get(name)
+
+    @property
+    def has_foreign_rules(self) -> bool:
+        """Whether a DeviceClass is known, or a pod with a required anti-affinity term."""
+        return bool(self._device_classes.classes or self._anti_affinity.by_namespace or self._anti_affinity.by_selector)
 
     def anti_affinity_reaching(self, namespace: str) -> CachedPod | None:
         """A known pod with a required anti-affinity term that may be about pods of the namespace; None if there is none."""

@@ -11,18 +11,18 @@ class DeviceClassIndex:
     """Device classes by name and by the extended resource that they say to serve."""
 
     def __init__(self) -> None:
-        self._classes: dict[str, DeviceClass] = {}
+        self.classes: dict[str, DeviceClass] = {}
         self._by_resource: dict[str, dict[str, DeviceClass]] = {}
 
     def apply(self, device_class: DeviceClass) -> None:
         self.remove(device_class.metadata.name)
-        self._classes[device_class.metadata.name] = device_class
+        self.classes[device_class.metadata.name] = device_class
         resource = device_class.spec.extended_resource_name
         if resource is not None:
             self._by_resource.setdefault(resource, {})[device_class.metadata.name] = device_class
 
     def remove(self, name: str) -> None:
-        known = self._classes.pop(name, None)
+        known = self.classes.pop(name, None)
         resource = None if known is None else known.spec.extended_resource_name
         if resource is not None:
             del self._by_resource[resource][name]
@@ -37,4 +37,4 @@ class DeviceClassIndex:
             newest = max(created.values())  # RFC 3339 in UTC and whole seconds: as text and in time they sort alike
             return min(name for name, each in created.items() if each == newest)
         name = resource.removeprefix(IMPLICIT_PREFIX)
-        return name if name != resource and name in self._classes else None
+        return name if name != resource and name in self.classes else None

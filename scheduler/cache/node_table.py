@@ -22,7 +22,7 @@ from scheduler.cache.node_facts import (
     taints_of,
     tie_key,
 )
-from scheduler.cache.pod_facts import PORTS, RESOURCES, presence_facets, update_facets
+from scheduler.cache.pod_facts import PORTS, RESOURCES, update_facets
 from scheduler.cache.resources import NodeResources
 from scheduler.cache.views import column_view_of, row_view_of
 from scheduler.framework.facet import ALL_FACETS, Facet
@@ -200,12 +200,12 @@ class NodeTable:
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         self._charge(row, pod)
-        self._record(row, presence_facets(pod))
+        self._record(row, pod.facets)
 
     def remove_pod(self, row: int, pod: PodInfo) -> None:
         """Undo ``add_pod`` of the same PodInfo."""
         self._release(row, pod)
-        self._record(row, presence_facets(pod))
+        self._record(row, pod.facets)
 
     def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
         """The state of a pod on the row's node changed from one to the other. Without a visible change nothing is recorded."""
@@ -221,11 +221,13 @@ class NodeTable:
 
     def _charge(self, row: int, pod: PodInfo) -> None:
         self.resources.charge(row, pod.amounts)
-        self.host_ports.add(row, pod.host_ports)
+        if pod.host_ports:
+            self.host_ports.add(row, pod.host_ports)
 
     def _release(self, row: int, pod: PodInfo) -> None:
         self.resources.release(row, pod.amounts)
-        self.host_ports.remove(row, pod.host_ports)
+        if pod.host_ports:
+            self.host_ports.remove(row, pod.host_ports)
 
     def _write(
         self, row: int, old: Node, new: Node, amounts: Allocatable | None, images: Mapping[str, int] | None

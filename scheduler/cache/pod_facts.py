@@ -1,8 +1,8 @@
-"""What of a node a pod changes by being there, and by being updated there."""
+"""What of a node changes when a pod there is updated."""
 
 from __future__ import annotations
 
-from scheduler.api.objects import Pod, volume_is_supported
+from scheduler.api.objects import Pod
 from scheduler.framework.facet import Facet
 from scheduler.framework.pod_info import PodInfo
 
@@ -11,16 +11,6 @@ RESOURCES = int(Facet.RESOURCES)
 PORTS = int(Facet.PORTS)
 VOLUMES = int(Facet.VOLUMES)
 PODS = int(Facet.PODS)
-
-
-def presence_facets(pod: PodInfo) -> int:
-    """What changes when the pod comes to a node or leaves it."""
-    facets = RESOURCES | PODS
-    if pod.host_ports:
-        facets |= PORTS
-    if any(not volume_is_supported(volume) for volume in pod.pod.spec.volumes or ()):
-        facets |= VOLUMES
-    return facets
 
 
 def update_facets(old: PodInfo, new: PodInfo) -> int:

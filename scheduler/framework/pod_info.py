@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from scheduler.api.objects import Container, Pod, key_of
+from scheduler.api.objects import Container, Pod, key_of, volume_is_supported
 from scheduler.api.pod_requests import PodAmounts, Requests, pod_amounts
 from scheduler.api.ports import HostPort, host_ports
+from scheduler.framework.facet import Facet
+
+# As plain ints: arithmetic of an IntFlag takes ten times as long.
+_ALWAYS = int(Facet.RESOURCES | Facet.PODS)
+_PORTS = int(Facet.PORTS)
+_VOLUMES = int(Facet.VOLUMES)
 
 
 class PodInfo:
@@ -14,18 +20,16 @@ class PodInfo:
 
     # What is worked out of every pod in the cluster has a slot; the rest is for pods that are being decided on. 250 bytes
     # a pod less than with all of it in __dict__.
-    __slots__ = ("__dict__", "_amounts", "_host_ports", "pod")
+    __slots__ = ("__dict__", "_amounts", "_facets", "_host_ports", "pod", "uid")
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
+        self.uid = pod.metadata.uid
         self._amounts: PodAmounts | None = None
         self._host_ports: tuple[HostPort, ...] | None = None
+        self._facets = 0
 
     @property
-    def uid(self) -> str:
-        return self.pod.metadata.uid
-
-    @cached_property
     def key(self) -> str:
         """``namespace/name``, for people; everything is kept by UID."""
         return key_of(self.pod.metadata)
@@ -71,6 +75,19 @@ class PodInfo:
         if self._host_ports is None:
             self._host_ports = host_ports(self.pod.spec)
         return self._host_ports
+
+    @property
+    def facets(self) -> int:
+        """What of a node changes when the pod comes to it or leaves it, as the bits of Facet."""
+        if not self._facets:
+            facets = _ALWAYS
+            if self.host_ports:
+                facets |= _PORTS
+            for volume in self.pod.spec.volumes or ():
+                if not volume_is_supported(volume):
+                    facets |= _VOLUMES
+            self._facets = facets
+        return self._facets
 
     @cached_property
     def containers(self) -> tuple[Container, ...]:

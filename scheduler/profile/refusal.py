@@ -5,13 +5,37 @@ from __future__ import annotations
 from scheduler.api.objects import SUPPORTED_VOLUMES, Container, PodAffinity, PodSpec, volume_is_supported
 from scheduler.api.resources import is_extended
 from scheduler.cache.cache import Cache
+from scheduler.cache.pod_facts import VOLUMES
 from scheduler.framework.pod_info import PodInfo
 
 
 def refusal(pod: PodInfo, cache: Cache) -> str | None:
     """Why the pod cannot be decided on, naming the field and the missing plugin; None when every rule it needs is there."""
+    if _is_plain(pod) and not cache.has_foreign_rules:
+        return None
     spec = pod.pod.spec
     return _own_rule(spec) or _volume(spec) or _device_class(pod, cache) or _feature(spec) or _foreign_rule(pod, cache)
+
+
+def _is_plain(pod: PodInfo) -> bool:
+    """Whether none of the fields is set that a rule of the pod's own could be in: so it is with nearly all pods."""
+    spec = pod.pod.spec
+    if (
+        spec.affinity is not None
+        or spec.topology_spread_constraints
+        or spec.resource_claims
+        or spec.host_network
+        or spec.ephemeral_containers
+        or (spec.volumes and pod.facets & VOLUMES)
+    ):
+        return False
+    for container in pod.containers:
+        if container.restart_policy_rules:
+            return False
+        for mount in container.volume_mounts or ():
+            if mount.bind_mount_options:
+                return False
+    return True
 
 
 def _missing(what: str, plugin: str) -> str:

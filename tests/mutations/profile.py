@@ -104,5 +104,17 @@ MUTANTS = (
         ("spec.host_users is False", "not spec.host_users"),
         ("(*containers, *(spec.ephemeral_containers or ()))", "containers"),
         ("    if holder is None:\n", "    if True:\n"),
+        ("        spec.affinity is not None\n        or ", "        "),
+        (
+            "        spec.affinity is not None\n        or spec.topology_spread_constraints\n",
+            "        spec.affinity is not None\n",
+        ),
+        ("        or spec.resource_claims\n", ""),
+        ("        or spec.host_network\n", ""),
+        ("        or spec.ephemeral_containers\n", ""),
+        ("        or (spec.volumes and pod.facets & VOLUMES)\n", ""),
+        ("        if container.restart_policy_rules:\n            return False\n", ""),
+        ("            if mount.bind_mount_options:\n                return False\n", "            pass\n"),
+        (" and not cache.has_foreign_rules", ""),
     ),
 )
