@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from scheduler.batch.key import Key
 from scheduler.batch.options import BatchOptions
@@ -31,13 +32,18 @@ class Reusable(Protocol):
 ReusableT = TypeVar("ReusableT", bound=Reusable)
 
 
-@dataclass(slots=True)
-class Entry(Generic[ReusableT]):
-    """A kept evaluation. ``created``: seconds since the epoch, when all of its nodes were evaluated."""
+class Entry(msgspec.Struct, Generic[ReusableT]):
+    """A kept evaluation.
+
+    Attributes:
+        created: when all of its nodes were evaluated, in seconds since the epoch.
+        used: when a pod last asked for it.
+    """
 
     key: Key
     evaluation: ReusableT
     created: float
+    used: float
     hits: int = 0
 
 
@@ -55,7 +61,8 @@ class Entries(Generic[ReusableT]):
     """Owned by the core. Time is an argument; what is dropped is counted with its reason."""
 
     def __init__(self, options: BatchOptions, counters: BatchCounters) -> None:
-        self._options = options
+        self._max_signatures = options.max_signatures
+        self._max_age_seconds = options.max_age_seconds
         self._counters = counters
         self._entries: OrderedDict[Key, Entry[ReusableT]] = OrderedDict()
         self._seen: OrderedDict[Key, float] = OrderedDict()
@@ -73,28 +80,32 @@ class Entries(Generic[ReusableT]):
         if entry is None:
             return None
         # The wall clock can be set back: an entry from the future has no known age.
-        age = now - entry.created
-        if self._options.max_age_seconds and not 0 <= age <= self._options.max_age_seconds:
+        if self._max_age_seconds and not 0 <= now - entry.created <= self._max_age_seconds:
             self.drop(key, Flush.EXPIRED, now)
             return None
+        entry.used = now
         self._entries.move_to_end(key)
         return entry
 
     def was_seen(self, key: Key, now: float) -> bool:
-        """Whether a pod with this key was decided on within the maximum age; notes that one is now."""
-        before = self._seen.pop(key, None)
-        self._seen[key] = now
-        if len(self._seen) > REMEMBERED_SHAPES:
-            self._seen.popitem(last=False)
+        """Whether a pod with this key, for which there is no entry, came within the maximum age; notes that one does now."""
+        before = self._seen.get(key)
+        self._note(key, now)
         if before is None:
             return False
-        return not self._options.max_age_seconds or 0 <= now - before <= self._options.max_age_seconds
+        return not self._max_age_seconds or 0 <= now - before <= self._max_age_seconds
+
+    def _note(self, key: Key, now: float) -> None:
+        self._seen[key] = now
+        self._seen.move_to_end(key)
+        if len(self._seen) > REMEMBERED_SHAPES:
+            self._seen.popitem(last=False)
 
     def store(self, key: Key, evaluation: ReusableT, now: float) -> Entry[ReusableT]:
         """Keep an evaluation that was made now; the least recently used entry leaves when there are too many."""
-        entry = self._entries[key] = Entry(key, evaluation, now)
+        entry = self._entries[key] = Entry(key, evaluation, created=now, used=now)
         self._entries.move_to_end(key)
-        if len(self._entries) > self._options.max_signatures:
+        if len(self._entries) > self._max_signatures:
             self.drop(next(iter(self._entries)), Flush.EVICTED, now)
         return entry
 
@@ -103,6 +114,8 @@ class Entries(Generic[ReusableT]):
         entry = self._entries.pop(key, None)
         if entry is not None:
             self._counters.flushes[key.pod.scheduler_name, reason] += 1
+            # While it was there, it alone knew of the pods that came.
+            self._note(key, entry.used)
             age = now - entry.created
             self.flushed.append(FlushRecord(now, key.pod.scheduler_name, reason, age, entry.hits))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from scheduler.framework.signature import Signature
 
 
-class Key(NamedTuple):
+class Key(msgspec.Struct, frozen=True):
     """Equal for pods that get the same decision.
 
     Attributes:

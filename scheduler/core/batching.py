@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from scheduler.batch.entries import Entries, Entry
 from scheduler.batch.key import Key
 from scheduler.batch.options import BatchOptions
 from scheduler.batch.outcomes import Attempt, BatchCounters, Bypass, Flush
 from scheduler.cache.cache import Cache
+from scheduler.core.chance import until_next
 from scheduler.framework.plugin import Unsignable
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.signature import Signature, Signatures
@@ -45,7 +49,7 @@ class Mismatch(NamedTuple):
     hits: int
 
 
-class Decision(NamedTuple):
+class Decision(msgspec.Struct, frozen=True):
     """What was found for one pod.
 
     Attributes:
@@ -66,7 +70,7 @@ class Batching:
     """The batch cache of one scheduler, and why a profile does not use it.
 
     Args:
-        chance: uniform in [0, 1): which decisions are checked.
+        chance: uniform in [0, 1): how many reused decisions go by until the next one that is checked.
     """
 
     def __init__(
@@ -83,8 +87,10 @@ class Batching:
         """By schedulerName why batching is off; "" where it is on."""
         self._cache = cache
         self._queue = queue
+        self._nominator = queue.nominator
         self._verify_fraction = options.verify_fraction
         self._chance = chance
+        self._until_check = until_next(options.verify_fraction, chance())
 
     @staticmethod
     def _why_off(profile: Profile, options: BatchOptions) -> str:
@@ -128,11 +134,11 @@ class Batching:
             PluginFailure: a plugin failed while all nodes were evaluated.
         """
         key_or_bypass = self._key(queued, profile)
-        if isinstance(key_or_bypass, Bypass):
-            # Counted first: a pod whose evaluation fails did not use the cache either.
-            self.counters.bypasses[profile.scheduler_name, key_or_bypass] += 1
-            return self._evaluate_all(queued.pod, profile)._replace(batch=key_or_bypass)
-        return self._batched(queued, profile, key_or_bypass, now)
+        if isinstance(key_or_bypass, Key):
+            return self._batched(queued.pod, profile, key_or_bypass, now)
+        # Counted first: a pod whose evaluation fails did not use the cache either.
+        self.counters.bypasses[profile.scheduler_name, key_or_bypass] += 1
+        return replace(self._evaluate_all(queued.pod, profile), batch=key_or_bypass)
 
     def _key(self, queued: QueuedPod, profile: Profile) -> Key | Bypass:
         if self.off[profile.scheduler_name]:
@@ -146,14 +152,17 @@ class Batching:
         # Default spread constraints would count the pods that it selects, and there is no plugin for them yet.
         return Key(signature, deduced.id) if deduced.is_empty else Bypass.POD_NOT_BATCHABLE
 
-    def _batched(self, queued: QueuedPod, profile: Profile, key: Key, now: float) -> Decision:
-        pod = queued.pod
+    def _batched(self, pod: PodInfo, profile: Profile, key: Key, now: float) -> Decision:
         entry = self.entries.get(key, now)
-        was_seen = self.entries.was_seen(key, now)
         if entry is not None:
             decision = self._from_entry(pod, profile, entry, now)
             if decision is not None:
+                if self._until_check:
+                    self._until_check -= 1
+                    return decision
+                self._until_check = until_next(self._verify_fraction, self._chance())
                 return self._verified(pod, profile, entry, decision, now)
+        was_seen = self.entries.was_seen(key, now)
         self.counters.attempts[profile.scheduler_name, Attempt.NO_HINT] += 1
         decision = self._evaluate_all(pod, profile)
         is_expected_again = was_seen or self._queue.is_waiting(key.pod)
@@ -166,7 +175,7 @@ class Batching:
         evaluation = entry.evaluation
         try:
             evaluation.refresh()
-            instead = self._refusals(pod, profile)
+            instead = self._refusals(pod, profile) if self._nominator.node_of else NOTHING_INSTEAD
             row = evaluation.select(instead)
             if row is None:
                 attempt = Attempt.FIT_ERROR
@@ -191,9 +200,7 @@ class Batching:
         return Decision(row, evaluation, instead, Attempt.NO_HINT)
 
     def _refusals(self, pod: PodInfo, profile: Profile) -> Verdicts:
-        if not len(self._queue.nominator):
-            return NOTHING_INSTEAD
-        ahead = self._queue.nominator.ahead_of(pod)
+        ahead = self._nominator.ahead_of(pod)
         return refusals(profile, pod, self._cache, ahead) if ahead else NOTHING_INSTEAD
 
     def _nominated_row(self, pod: PodInfo, evaluation: Evaluation, instead: Verdicts) -> int | None:
@@ -212,8 +219,6 @@ class Batching:
         Raises:
             PluginFailure: a plugin failed in the check. Without an entry the pod would have met that too.
         """
-        if self._chance() >= self._verify_fraction:
-            return decision
         try:
             fresh = self._evaluate_all(pod, profile)
         except PluginFailure as failure:
@@ -234,7 +239,7 @@ class Batching:
             age_seconds=now - entry.created,
             hits=entry.hits,
         )
-        return fresh._replace(batch=decision.batch, mismatch=mismatch)
+        return replace(fresh, batch=decision.batch, mismatch=mismatch)
 
     def _name(self, row: int | None) -> str:
         return "" if row is None else self._cache.table.name_of(row)

@@ -50,7 +50,7 @@ def schedule_one(state: State, now: float) -> CycleResult | None:
     if queued is None:
         return None
     pod = queued.pod
-    profile = state.profile_of(pod)
+    profile = state.profiles.get(pod.pod.spec.scheduler_name)
     assert profile is not None, f"pod {pod.key} is queued and no profile's"
     if pod.pod.metadata.deletion_timestamp is not None:
         state.queue.done(pod.uid)
@@ -70,10 +70,11 @@ def schedule_one(state: State, now: float) -> CycleResult | None:
 
 
 def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> CycleResult:
-    pod, table = queued.pod, state.cache.table
+    pod, cache, queue = queued.pod, state.cache, state.queue
     decision = state.batching.decide(queued, profile, now)
-    evaluation, row, instead = decision.evaluation, decision.row, decision.instead
+    evaluation, row = decision.evaluation, decision.row
     if row is None:
+        instead = decision.instead
         return _fail(
             state,
             queued,
@@ -83,14 +84,15 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
             plugins=evaluation.rejectors(instead),
             decision=decision,
         )
-    node_name = table.name_of(row)
-    state.cache.assume(pod, node_name)
-    state.queue.done(pod.uid)
-    nominated = state.queue.nominator.remove(pod.uid)
+    uid = pod.uid
+    node_name = cache.table.name_of(row)
+    cache.assume(pod, node_name)
+    queue.done(uid)
+    nominated = queue.nominator.remove(uid)
     if nominated is not None and nominated.pod.status.nominated_node_name != node_name:
         # It goes elsewhere; kube-scheduler leaves those who wait for that room to the five-minute flush.
         state.release_nomination(nominated, now)
-    state.bindings[pod.uid] = Binding(queued, node_name, now, pod)
+    state.bindings[uid] = Binding(queued, node_name, now, pod)
     bind = BindPod(pod=reference_to(pod.pod), node_name=node_name)
     return _result(queued, ASSUMED, [bind], node_name=node_name, decision=decision)
 
@@ -140,7 +142,7 @@ def _result(
         instructions=instructions,
         node_name=node_name,
         feasible=0 if decision is None else decision.evaluation.feasible_count,
-        batch="" if decision is None else decision.batch.value,
+        batch="" if decision is None else decision.batch._value_,  # ``value`` is a call, and a slow one
         mismatch=None if decision is None else decision.mismatch,
         message=message,
         plugins=plugins,

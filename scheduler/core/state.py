@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
 from scheduler.api.objects import ObjectMeta, key_of
 from scheduler.batch.options import BatchOptions
 from scheduler.cache.cache import Cache
@@ -31,8 +33,7 @@ _MISSING_RULE_EVENTS = (
 )
 
 
-@dataclass(slots=True)
-class Binding:
+class Binding(msgspec.Struct):
     """A pod that was assumed on a node and whose bind has not been answered.
 
     ``latest`` is the pod as the watch last showed it, still without a node; None once it was deleted.

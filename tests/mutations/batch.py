@@ -141,8 +141,8 @@ MUTANTS = (
     # Nominated pods are looked at when nothing is cached only.
     Mutant(
         "scheduler/core/batching.py",
-        "            evaluation.refresh()\n            instead = self._refusals(pod, profile)\n            row = evaluation.select(instead)",
-        "            evaluation.refresh()\n            instead = NOTHING_INSTEAD\n            row = evaluation.select(instead)",
+        "instead = self._refusals(pod, profile) if self._nominator.node_of else NOTHING_INSTEAD",
+        "instead = NOTHING_INSTEAD",
         (f"{NOMINATED}::test_the_best_node_is_kept_for_a_nominated_pod",),
     ),
     # Nominated pods of any priority are ahead.
@@ -197,15 +197,15 @@ MUTANTS = (
     # Entries do not expire.
     Mutant(
         "scheduler/batch/entries.py",
-        "if self._options.max_age_seconds and not 0 <= age <= self._options.max_age_seconds:",
+        "if self._max_age_seconds and not 0 <= now - entry.created <= self._max_age_seconds:",
         "if False:",
         (f"{BATCHING}::test_an_entry_that_is_too_old_is_made_anew",),
     ),
     # A clock that is set back makes an entry young.
     Mutant(
         "scheduler/batch/entries.py",
-        "and not 0 <= age <= self._options",
-        "and not age <= self._options",
+        "and not 0 <= now - entry.created <= self",
+        "and not now - entry.created <= self",
         (f"{BATCHING}::test_a_clock_that_was_set_back_drops_the_entry",),
     ),
     # Use does not keep an entry.
@@ -214,6 +214,38 @@ MUTANTS = (
         "self._entries.move_to_end(key)\n        return entry\n\n    def was_seen",
         "return entry\n\n    def was_seen",
         (f"{ENTRIES}::test_the_one_that_was_not_used_for_longest_makes_room",),
+    ),
+    # The pods that an entry served were not seen.
+    Mutant(
+        "scheduler/batch/entries.py",
+        "            self._note(key, entry.used)\n",
+        "",
+        (f"{ENTRIES}::test_pods_that_used_an_entry_were_seen_once_it_is_gone",),
+    ),
+    Mutant(
+        "scheduler/batch/entries.py",
+        "        entry.used = now\n",
+        "",
+        (f"{ENTRIES}::test_pods_that_used_an_entry_were_seen_once_it_is_gone",),
+    ),
+    # Other shares of the decisions are checked than asked for.
+    Mutant(
+        "scheduler/core/chance.py",
+        "math.log1p(-fraction))[1]",
+        "math.log1p(-fraction))[1] + 1",
+        ("tests/unit/core/test_chance.py",),
+    ),
+    Mutant(
+        "scheduler/core/batching.py",
+        "                    self._until_check -= 1\n",
+        "",
+        (f"{FAILURES}::test_as_many_go_by_unchecked_as_was_drawn",),
+    ),
+    Mutant(
+        "scheduler/core/batching.py",
+        "                self._until_check = until_next(self._verify_fraction, self._chance())\n",
+        "",
+        (f"{FAILURES}::test_as_many_go_by_unchecked_as_was_drawn",),
     ),
     # An evaluation is kept whether a pod of its shape is expected or not.
     Mutant(
@@ -232,7 +264,7 @@ MUTANTS = (
     # A check that finds another decision changes nothing.
     Mutant(
         "scheduler/core/batching.py",
-        "return fresh._replace(batch=decision.batch, mismatch=mismatch)",
+        "return replace(fresh, batch=decision.batch, mismatch=mismatch)",
         "return decision",
         (f"{FAILURES}::test_a_wrong_plugin_is_caught_and_the_pod_gets_the_right_node",),
     ),
@@ -261,7 +293,7 @@ MUTANTS = (
         "scheduler/cache/journal.py",
         "if count > most or count > self._capacity:",
         "if count > most:",
-        ("tests/unit/cache/test_journal.py::test_recent_changes_are_all_those_after_the_position_or_none_of_them",),
+        ("tests/unit/cache/test_journal.py::test_a_position_whose_changes_were_overwritten_is_unknown",),
     ),
     # Another node in the row of one that is gone is taken for that one.
     Mutant(
@@ -307,8 +339,8 @@ MUTANTS = (
     ),
     # Host ports of a pod that comes are not noticed.
     Mutant(
-        "scheduler/cache/pod_facts.py",
-        "    if pod.host_ports:\n        facets |= PORTS\n",
+        "scheduler/framework/pod_info.py",
+        "            if self.host_ports:\n                facets |= _PORTS\n",
         "",
         (f"{INPUTS}::test_a_host_port_that_a_pod_took_is_taken_until_that_pod_is_gone",),
     ),

@@ -78,7 +78,7 @@ MUTANTS = (
     *mutants(
         "scheduler/core/cycle.py",
         f"{UNIT}cycle.py {UNIT}nominations.py",
-        ("    state.cache.assume(pod, node_name)\n", ""),
+        ("    cache.assume(pod, node_name)\n", ""),
         ("    if pod.pod.metadata.deletion_timestamp is not None:\n", "    if False:\n"),
         ("    if state.cache.table.node_count == 0:\n", "    if False:\n"),
         ("    if missing is not None:\n", "    if False:\n"),

@@ -40,7 +40,7 @@ def test_what_was_stored_is_found_under_its_key_only() -> None:
 
     assert run.entries.get(a, 1.0) is stored
     assert run.entries.get(b, 1.0) is None
-    assert run.entries.get(a._replace(cluster=1), 1.0) is None
+    assert run.entries.get(Key(a.pod, 1), 1.0) is None
     assert run.flushes() == {}
 
 
@@ -106,6 +106,25 @@ def test_without_a_maximum_age_a_shape_was_seen_whenever_that_was() -> None:
     run.entries.was_seen(a, 10.0)
 
     assert run.entries.was_seen(a, 1e9)
+
+
+def test_pods_that_used_an_entry_were_seen_once_it_is_gone() -> None:
+    run, a = Run(max_age_seconds=0.5), key("a")
+    assert not run.entries.was_seen(a, 10.0)
+    run.entries.store(a, Kept(), 10.0)
+    run.entries.get(a, 10.4)
+
+    assert run.entries.get(a, 10.8) is None
+    assert run.entries.was_seen(a, 10.8)
+
+
+def test_a_shape_whose_entry_was_last_used_too_long_ago_was_not_seen() -> None:
+    run, a = Run(max_age_seconds=0.5), key("a")
+    run.entries.store(a, Kept(), 10.0)
+    run.entries.get(a, 10.4)
+
+    assert run.entries.get(a, 11.0) is None
+    assert not run.entries.was_seen(a, 11.0)
 
 
 def test_the_memory_of_shapes_has_a_bound() -> None:

@@ -45,6 +45,7 @@ def test_a_position_whose_changes_were_overwritten_is_unknown() -> None:
     for row in (0, 1, 2):
         journal.record(row, 1)
     assert changes(journal, 0) is None
+    assert journal.recent(0, 3) is None
     assert changes(journal, 1) == {1: 1, 2: 1}
 
 

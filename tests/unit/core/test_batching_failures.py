@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scheduler.core.batching import Mismatch
+from scheduler.batch.options import BatchOptions
+from scheduler.core.batching import Batching, Mismatch
 from scheduler.framework import ops
 from scheduler.framework.facet import Facet
 from scheduler.framework.ops import Ints, Masks
@@ -215,6 +216,25 @@ def test_a_check_of_a_right_decision_changes_nothing() -> None:
     assert [result.node_name for result in checked] == [unchecked.decide().node_name for _ in range(8)]
     assert batch_of(core) == {"no_hint": 1, "hint_used": 7, "verified": 7}
     assert core.state.batching.off == {"reprise": ""}
+
+
+def test_as_many_go_by_unchecked_as_was_drawn() -> None:
+    """Of draws at 0.5, 0.9 and 0 a share of a half makes waits of 1, 3 and 0."""
+    core = run(Counting())
+    core.pods(*(make_pod(f"q{number}") for number in range(4)))
+    draws = iter((0.5, 0.9, 0.0, 0.5, 0.9))
+    core.state.batching = Batching(
+        core.state.profiles,
+        core.state.cache,
+        core.state.queue,
+        BatchOptions(max_age_seconds=0.0, verify_fraction=0.5),
+        lambda: next(draws),
+    )
+    verified = core.state.batching.counters.verified
+    so_far = [(core.decide().batch, verified["reprise"])[1] for _ in range(12)]
+
+    # The first one is not reused.
+    assert so_far == [0, 0, 1, 1, 1, 1, 2, 3, 3, 4, 4, 4]
 
 
 def test_nothing_is_checked_when_the_share_is_0() -> None:
