@@ -46,6 +46,7 @@ class Evaluation:
         self._profile = profile
         self._pod = pod
         self._table = table
+        self._may_open = any(plugin.inputs for plugin in profile.pre_filter)
         self._start()
 
     def _start(self) -> None:
@@ -60,6 +61,7 @@ class Evaluation:
         self._is_open = self.prefilter.code is Code.SUCCESS
         if not self._is_open:
             self._filtering = Filtering([], frozenset(), self.prefilter)
+            self._closed_at = self._table.position
             self._epoch = self._table.epoch
             return
         outside = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
@@ -124,6 +126,8 @@ class Evaluation:
         """Bring every verdict up to date with the table."""
         if self._epoch != self._table.epoch:
             # Interned ids were renumbered, so tables of verdicts by id mean other values now.
+            self._start()
+        elif not self._is_open and self._closed_at != self._table.position and self._may_open:
             self._start()
         if self._is_open:
             self._filtering.refresh(self._table)

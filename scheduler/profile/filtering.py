@@ -124,6 +124,7 @@ class FilterColumn:
             if result.node_names is not None or result.status.code not in (Code.SUCCESS, Code.SKIP):
                 return None
             self.skipped = result.status.code is Code.SKIP
+        self.resize(table.size)
         before = self.masks.copy()
         self.evaluate(table, None)
         return np.flatnonzero(self.masks != before)
@@ -156,6 +157,8 @@ class Filtering:
         self.feasible_count = 0
         self.feasible_version = 0
         """Another number after each refresh that changed ``feasible``."""
+        self._is_old = False
+        """Rows were evaluated before, so that PreFilter was not run just now."""
         self.is_void = False
         """PreFilter says something else now: the evaluation has to start anew."""
         self._input_facets = 0
@@ -174,7 +177,11 @@ class Filtering:
         self._position = table.position
         if changes is None:
             for column in self.columns:
-                column.evaluate(table, None)
+                if self._is_old and column.has_new_inputs(table):
+                    self.is_void = column.renew(table) is None or self.is_void
+                else:
+                    column.evaluate(table, None)
+            self._is_old = True
             self._conclude(table, None)
         elif isinstance(changes, Changes):
             self._resize(table.size)

@@ -238,6 +238,8 @@ class Scoring:
             self._input_facets |= column.input_facets
         self._reads_feasible = any(column.reads_feasible for column in self.columns)
         self._touched_by: dict[int, tuple[ScoreColumn, ...]] = {}
+        self._is_old = False
+        """Rows were scored before, so that PreScore was not run just now."""
         self._position = -1
         self._feasible_version = -1
         self._keep(np.zeros(0, np.bool_), np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -267,6 +269,10 @@ class Scoring:
             # A node that nothing happened to can enter or leave as well, when a plugin looks beyond the row.
             changes = with_rows(changes, np.flatnonzero(self._was != filtering.feasible))
         if changes is None:
+            if self._is_old:
+                for column in self.columns:
+                    column.run_pre_score(table, filtering.feasible)
+            self._is_old = True
             for column in self.columns:
                 column.score_all(table, filtering.feasible)
             self._finish_all(table, filtering.feasible)

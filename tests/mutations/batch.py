@@ -92,15 +92,15 @@ MUTANTS = (
     # A changed input beyond the row is not noticed.
     Mutant(
         "scheduler/profile/scoring.py",
-        "return self._token_now(table) != self._token",
+        "return self._token_now(table, feasible) != self._token",
         "return False",
         (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
     ),
     # Inputs beyond the row are not looked at when few rows changed.
     Mutant(
         "scheduler/profile/scoring.py",
-        "if seen & self._input_facets else ()",
-        "if False else ()",
+        "if seen & self._input_facets or (moved and self._reads_feasible):",
+        "if False:",
         (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
     ),
     # A change of a node's images is not news to those who count holders.

@@ -25,7 +25,7 @@ from scheduler.framework.plugin import (
     ScorePlugin,
 )
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import SUCCESS, Code, Reason, Status
+from scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
 from scheduler.plugins.priority_sort import PrioritySort
 from scheduler.profile.profile import Profile, WeightedScore
@@ -131,6 +131,51 @@ class Crowding(NormalizePlugin):
 
     def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return (nodes.total_nodes,)
+
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
+        final: Ints = ops.minimum(ops.sub(scores, low), 100)
+        return final
+
+
+class Parity(PreFilterPlugin, FilterPlugin):
+    """Verdicts that hang on the number of nodes: with an odd one the ``refused`` do not fit, with some there is no more to ask."""
+
+    name = "Parity"
+    facets = Facet.NAME
+    inputs = frozenset((Input.NODE_COUNT,))
+    refused: tuple[str, ...] = ("n1", "n3")
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        if nodes.total_nodes % 5 == 0:
+            return PreFilterResult(SKIP)
+        return PreFilterResult(Status(Code.UNSCHEDULABLE, ("seven",)) if nodes.total_nodes % 7 == 0 else SUCCESS)
+
+    def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
+        return (Reason("odd", Code.UNSCHEDULABLE),)
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        mask: Masks = 0 if nodes.is_row else np.zeros(len(nodes), np.uint64)
+        for name in self.refused if nodes.total_nodes % 2 else ():
+            mask = ops.merge(mask, ops.bit(nodes.is_named(name), 0))
+        return mask
+
+    def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        return (nodes.total_nodes,)
+
+
+class Share(PreScorePlugin, NormalizePlugin):
+    """One point for each pod on the node, and for each feasible node there is; nothing when these are four, eight, ..."""
+
+    name = "Share"
+    facets = Facet.RESOURCES
+    inputs = frozenset((Input.FEASIBLE,))
+
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:
+        state["count"] = int(np.count_nonzero(nodes.feasible))
+        return SUCCESS if state["count"] % 4 else SKIP
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
+        return ops.add(nodes.pod_count, state["count"])
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         final: Ints = ops.minimum(ops.sub(scores, low), 100)

@@ -20,7 +20,7 @@ from scheduler.profile.filtering import FEW_ROWS
 from scheduler.profile.profile import Profile
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import default_profiles
-from tests.support.scripted_plugins import Crowding, Normalized, make_profile, named
+from tests.support.scripted_plugins import Crowding, Normalized, Parity, Share, make_profile, named
 from tests.support.small_cluster import small_node, small_pod
 
 JOURNAL_CAPACITY = 40
@@ -30,7 +30,9 @@ NODES = tuple(f"n{number}" for number in range(14))
 (DEFAULT,) = default_profiles().values()
 CROWDED = make_profile(
     *DEFAULT.filter,
+    Parity(),
     Crowding(),
+    Share(),
     named(Normalized, "Steps", by_name={name: 9 * (number // 3) for number, name in enumerate(NODES)}),
     weights={"Crowding": 3, "Steps": -2},
 )
@@ -280,3 +282,20 @@ def test_a_pod_may_fit_on_none_then_one_then_two_nodes_and_back() -> None:
             cache.apply_node(make_node(name, unschedulable=unschedulable))
         assert_equal_to_new(cache, evaluation, pod)
         assert evaluation.feasible_count == 2 - sum(cordoned)
+
+
+def test_an_input_beyond_the_row_changes_verdicts_of_nodes_that_many_changes_left_alone() -> None:
+    cache = Cache(seed=1)
+    for number in range(14):
+        cache.apply_node(make_node(f"n{number}"))
+    profile, pod = make_profile(Parity()), PodInfo(make_pod())
+    cache.remove_node("n13")
+    evaluation = new(profile, pod, cache.table)
+    assert not {1, 3} & set(evaluation.feasible_rows())
+
+    for number in range(4, 13):
+        cache.apply_node(make_node(f"n{number}", labels={"many": "changes"}))
+    cache.remove_node("n12")
+
+    assert_equal_to_new(cache, evaluation, pod, profile)
+    assert {1, 3} <= set(evaluation.feasible_rows())
