@@ -89,19 +89,24 @@ def div_trunc(a: Ints, b: Ints) -> Ints:
 
 
 def _divide_columns(a: Ints, b: Ints) -> IntArray:
+    if _lowest(b) > 0:
+        if _lowest(a) < 0:
+            # Rounded up where it is negative: the sum of numbers of different signs does not wrap.
+            a = np.add(a, np.multiply(np.less(a, 0), np.subtract(b, 1)))
+        floor: IntArray = np.floor_divide(a, b, dtype=np.int64)
+        return floor
     with np.errstate(divide="ignore", over="ignore"):  # by 0 gives 0; the lowest int64 by -1 wraps to itself
         quotient: IntArray = np.floor_divide(a, b, dtype=np.int64)
-    if _is_negative_somewhere(a) or _is_negative_somewhere(b):
-        # Floor and truncation differ by one where the signs differ and the division is not exact.
-        inexact = np.not_equal(np.multiply(quotient, b), a) & (np.less(a, 0) != np.less(b, 0)) & np.not_equal(b, 0)
-        quotient = quotient + inexact
+    # Floor and truncation differ by one where the signs differ and the division is not exact.
+    inexact = np.not_equal(np.multiply(quotient, b), a) & (np.less(a, 0) != np.less(b, 0)) & np.not_equal(b, 0)
+    quotient = quotient + inexact
     return quotient
 
 
-def _is_negative_somewhere(a: Ints) -> bool:
+def _lowest(a: Ints) -> int:
     if isinstance(a, np.ndarray):
-        return bool(a.size) and bool(a.min() < 0)
-    return a < 0
+        return int(a.min()) if a.size else 0
+    return a
 
 
 def not_(condition: Bools) -> Bools:

@@ -67,6 +67,13 @@ def test_division_of_a_column_mixes_signs_and_zeros() -> None:
     assert quotient.tolist() == [3, -3, -3, 3, 0, 0]  # type: ignore[union-attr]
 
 
+@given(st.lists(INT64, min_size=1), st.integers(1, HIGHEST))
+def test_division_of_a_column_by_positive_numbers_is_that_of_each_row(dividends: list[int], b: int) -> None:
+    expected = [ops.div_trunc(a, b) for a in dividends]
+    assert ops.div_trunc(column(*dividends), b).tolist() == expected  # type: ignore[union-attr]
+    assert ops.div_trunc(column(*dividends), column(*[b] * len(dividends))).tolist() == expected  # type: ignore[union-attr]
+
+
 def test_division_of_no_rows_is_no_rows() -> None:
     assert ops.div_trunc(column(), column()).shape == (0,)  # type: ignore[union-attr]
 
