@@ -99,8 +99,8 @@ def _divide_columns(a: Ints, b: Ints) -> IntArray:
         quotient: IntArray = np.floor_divide(a, b, dtype=np.int64)
     # Floor and truncation differ by one where the signs differ and the division is not exact.
     inexact = np.not_equal(np.multiply(quotient, b), a) & (np.less(a, 0) != np.less(b, 0)) & np.not_equal(b, 0)
-    quotient = quotient + inexact
-    return quotient
+    truncated: IntArray = quotient + inexact
+    return truncated
 
 
 def _lowest(a: Ints) -> int:
