@@ -30,6 +30,8 @@ from scheduler.profile.profile import Profile
 from scheduler.queue.queued_pod import QueuedPod
 from scheduler.queue.scheduling_queue import SchedulingQueue
 
+_HINT_USED = Attempt.HINT_USED  # to look a member of an Enum up takes as long as a call
+
 _FLUSH_OF_STAGE = {
     Stage.PRE_FILTER: Flush.FILTER_ERROR,
     Stage.FILTER: Flush.FILTER_ERROR,
@@ -81,7 +83,7 @@ class Batching:
         options: BatchOptions,
         chance: Callable[[], float],
     ) -> None:
-        self.counters = BatchCounters()
+        self.counters = BatchCounters(profiles)
         self.entries: Entries[Evaluation] = Entries(options, self.counters)
         self.off: dict[str, str] = {name: self._why_off(profile, options) for name, profile in profiles.items()}
         """By schedulerName why batching is off; "" where it is on."""
@@ -150,7 +152,7 @@ class Batching:
             return Bypass.POD_NOT_BATCHABLE
         deduced = self._cache.deduced_selector(queued.pod)
         # Default spread constraints would count the pods that it selects, and there is no plugin for them yet.
-        return Key(signature, deduced.id) if deduced.is_empty else Bypass.POD_NOT_BATCHABLE
+        return Bypass.POD_NOT_BATCHABLE if deduced.id else Key(signature, deduced.id)
 
     def _batched(self, pod: PodInfo, profile: Profile, key: Key, now: float) -> Decision:
         entry = self.entries.get(key, now)
@@ -182,7 +184,7 @@ class Batching:
             elif instead and row != evaluation.select():
                 attempt = Attempt.HINT_NOT_USED
             else:
-                attempt = Attempt.HINT_USED
+                attempt = _HINT_USED
         except PluginFailure as failure:
             self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)
             return None

@@ -93,8 +93,18 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
         # It goes elsewhere; kube-scheduler leaves those who wait for that room to the five-minute flush.
         state.release_nomination(nominated, now)
     state.bindings[uid] = Binding(queued, node_name, now, pod)
-    bind = BindPod(pod=reference_to(pod.pod), node_name=node_name)
-    return _result(queued, ASSUMED, [bind], node_name=node_name, decision=decision)
+    return CycleResult(
+        pod=pod.key,
+        uid=uid,
+        profile=profile.scheduler_name,
+        attempt=queued.attempts,
+        outcome=ASSUMED,
+        instructions=[BindPod(pod=reference_to(pod.pod), node_name=node_name)],
+        node_name=node_name,
+        feasible=evaluation.feasible_count,
+        batch=decision.batch._value_,  # ``value`` is a call, and a slow one
+        mismatch=decision.mismatch,
+    )
 
 
 def _fail(
@@ -128,7 +138,6 @@ def _result(
     outcome: str,
     instructions: list[Instruction],
     *,
-    node_name: str = "",
     message: str = "",
     plugins: tuple[str, ...] = (),
     decision: Decision | None = None,
@@ -140,9 +149,8 @@ def _result(
         attempt=queued.attempts,
         outcome=outcome,
         instructions=instructions,
-        node_name=node_name,
         feasible=0 if decision is None else decision.evaluation.feasible_count,
-        batch="" if decision is None else decision.batch._value_,  # ``value`` is a call, and a slow one
+        batch="" if decision is None else decision.batch.value,
         mismatch=None if decision is None else decision.mismatch,
         message=message,
         plugins=plugins,

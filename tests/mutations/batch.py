@@ -183,8 +183,8 @@ MUTANTS = (
     # What Services make of a pod does not keep it from an entry.
     Mutant(
         "scheduler/core/batching.py",
-        "if deduced.is_empty else Bypass.POD_NOT_BATCHABLE",
-        "if deduced else Bypass.POD_NOT_BATCHABLE",
+        "return Bypass.POD_NOT_BATCHABLE if deduced.id else Key(signature, deduced.id)",
+        "return Key(signature, deduced.id)",
         (f"{BATCHING}::test_pods_of_a_service_are_not_batched_until_there_are_spread_constraints",),
     ),
     # Profiles share signatures.
