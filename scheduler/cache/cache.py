@@ -79,7 +79,7 @@ class Cache:
         _check_readable(pod)
         if pod.uid in self._pods:
             raise ValueError(f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
-        self._add(CachedPod(pod, node_name, assumed=True))
+        self._add(CachedPod(pod, node_name, True))
 
     def forget(self, uid: str) -> CachedPod | None:
         """Take back an assumed pod; None if it is not known.
@@ -142,18 +142,19 @@ class Cache:
         return (cached.pod for cached in self._by_node.get(node_name, {}).values())
 
     def _add(self, new: CachedPod) -> None:
-        uid = new.pod.uid
+        pod, node_name = new.pod, new.node_name
+        uid = pod.uid
         self._pods[uid] = new
         self.assumed_count += new.assumed
-        on_node = self._by_node.get(new.node_name)
+        on_node = self._by_node.get(node_name)
         if on_node is None:
-            on_node = self._by_node[new.node_name] = {}
+            on_node = self._by_node[node_name] = {}
         on_node[uid] = new
-        if terms_of(new.pod):
-            self._anti_affinity.add(new.pod)
-        row = self.table.row_of(new.node_name)
+        if terms_of(pod):
+            self._anti_affinity.add(pod)
+        row = self.table.rows.get(node_name)
         if row is not None:
-            self.table.add_pod(row, new.pod)
+            self.table.add_pod(row, pod)
 
     def _remove(self, known: CachedPod) -> None:
         uid = known.pod.uid

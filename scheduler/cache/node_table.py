@@ -200,7 +200,9 @@ class NodeTable:
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         self._charge(row, pod)
-        self._record(row, pod.facets)
+        self._journal.record(row, pod.facets)
+        if self.labels.is_crowded:
+            self._tidy()
 
     def remove_pod(self, row: int, pod: PodInfo) -> None:
         """Undo ``add_pod`` of the same PodInfo."""
