@@ -172,7 +172,10 @@ class Filtering:
         self._touched_by: dict[int, tuple[FilterColumn, ...]] = {}
 
     def refresh(self, table: NodeTable) -> None:
-        """Run what changed since the last call. The first call, or one after too long a time, runs everything."""
+        """Run what changed since the last call. The first call, or one after too long a time, runs everything.
+
+        Once ``is_void`` is set there is no answer.
+        """
         changes = few_or_many(table, self._position)
         self._position = table.position
         if changes is None:
@@ -182,10 +185,13 @@ class Filtering:
                 else:
                     column.evaluate(table, None)
             self._is_old = True
-            self._conclude(table, None)
+            if not self.is_void:
+                self._conclude(table, None)
         elif isinstance(changes, Changes):
             self._resize(table.size)
             renewed, others = self._renew(table, int(np.bitwise_or.reduce(changes.facets)))
+            if self.is_void:
+                return
             for column in self.columns:
                 rows = rows_for(changes, column.facets)
                 if len(rows) and column not in renewed:
@@ -216,6 +222,8 @@ class Filtering:
         renewed: Sequence[FilterColumn] = ()
         if seen & self._input_facets:
             renewed, others = self._renew(table, seen)
+            if self.is_void:
+                return
             if others is None or len(others) > FEW_ROWS:
                 self._conclude(table, others)
             elif len(others):
