@@ -74,6 +74,7 @@ class Evaluation:
                 plugin,
                 self._states[plugin.name],
                 self._pod,
+                self._table,
                 pre_filters.get(plugin.name),
                 skipped=plugin.name in self._skipped,
             )
@@ -164,6 +165,7 @@ class Evaluation:
                 scored.weight,
                 self._states[scored.plugin.name],
                 self._pod,
+                self._table,
                 pre_scores.get(scored.plugin.name),
                 skipped=scored.plugin.name in skipped,
             )

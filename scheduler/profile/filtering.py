@@ -40,6 +40,7 @@ class FilterColumn:
         plugin: FilterPlugin,
         state: CycleState,
         pod: PodInfo,
+        table: NodeTable,
         pre_filter: PreFilterPlugin | None = None,
         *,
         skipped: bool = False,
@@ -52,7 +53,8 @@ class FilterColumn:
         """PreFilter has nothing for Filter to look at: every node passes."""
         self._pre_filter = pre_filter
         self._token: tuple[int, ...] = ()
-        self._row_view = row_view_of(type(plugin))
+        # Made once: for one changed row that takes longer than many a rule.
+        self._row = row_view_of(type(plugin))(table)
         self._state = state
         self._pod = pod
         try:
@@ -90,7 +92,7 @@ class FilterColumn:
     def evaluate_row(self, table: NodeTable, row: int) -> bool:
         """Run the plugin on one row; whether its answer is another one now. A failure is kept as by ``evaluate``."""
         try:
-            mask: Any = 0 if self.skipped else self.plugin.filter(self._state, self._pod, self._row_view(table, row))
+            mask: Any = 0 if self.skipped else self.plugin.filter(self._state, self._pod, self._row.at(row))
             if mask == self.cells[row]:
                 return False
             self.cells[row] = mask

@@ -33,6 +33,7 @@ class ScoreColumn:
         weight: int,
         state: CycleState,
         pod: PodInfo,
+        table: NodeTable,
         pre_score: PreScorePlugin | None = None,
         *,
         skipped: bool = False,
@@ -46,7 +47,8 @@ class ScoreColumn:
         self.skipped = skipped
         """PreScore has nothing for Score to look at: the plugin gives no scores."""
         self.normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
-        self._row_view = row_view_of(type(plugin))
+        # Made once: for one changed row that takes longer than many a rule.
+        self._row = row_view_of(type(plugin))(table)
         self._state = state
         self._pod = pod
         self._pre_score = pre_score
@@ -118,7 +120,7 @@ class ScoreColumn:
         old = score
         if facets & self.facets and not self.skipped:
             try:
-                score = self.plugin.score(self._state, self._pod, self._row_view(table, row))
+                score = self.plugin.score(self._state, self._pod, self._row.at(row))
                 self.raw_cells[row] = score
             except Exception as error:
                 raise self._failed(error) from error
@@ -168,7 +170,7 @@ class ScoreColumn:
         raw: int = self.raw_cells[row]
         if self.skipped:
             return raw
-        nodes = self._row_view(table, row)
+        nodes = self._row.at(row)
         try:
             final = self.normalizer.normalize(self._state, self._pod, nodes, raw, *self._extrema.values)
         except Exception as error:
