@@ -22,10 +22,11 @@ from scheduler.cache.node_facts import (
     taints_of,
     tie_key,
 )
-from scheduler.cache.pod_facts import PORTS, RESOURCES, update_facets
+from scheduler.cache.pod_counts import PodCounts
+from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, update_facets
 from scheduler.cache.resources import NodeResources
 from scheduler.cache.views import column_view_of, row_view_of
-from scheduler.framework.facet import ALL_FACETS, Facet
+from scheduler.framework.facet import ALL_FACETS, Facet, Input
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import Plugin
 from scheduler.framework.pod_info import PodInfo
@@ -36,6 +37,7 @@ __all__ = ["Changes", "NodeTable"]
 JOURNAL_CAPACITY = 32_768
 LABEL_KEYS = 256
 _INTERNED = int(Facet.LABELS | Facet.TAINTS)
+_DOMAINS = int(Input.DOMAINS.facet)
 _FIRST_CAPACITY = 64
 
 
@@ -70,6 +72,9 @@ class NodeTable:
         self.labels = LabelColumns(label_keys)
         self.host_ports = HostPortIndex()
         self.images = ImageIndex()
+        self.pods = PodCounts(_FIRST_CAPACITY)
+        self.domain_version = 0
+        """Another number after each change of a node, its labels or its taints."""
 
         self._live = Column(np.bool_, _FIRST_CAPACITY)
         self._tie_keys = Column(np.int64, _FIRST_CAPACITY)
@@ -218,16 +223,21 @@ class NodeTable:
         if changed & PORTS:
             self.host_ports.remove(row, old.host_ports)
             self.host_ports.add(row, new.host_ports)
+        if changed & PODS:
+            self.pods.remove(row, old)
+            self.pods.add(row, new)
         if changed:
             self._record(row, changed)
 
     def _charge(self, row: int, pod: PodInfo) -> None:
         self.resources.charge(row, pod.amounts)
+        self.pods.add(row, pod)
         if pod.host_ports:
             self.host_ports.add(row, pod.host_ports)
 
     def _release(self, row: int, pod: PodInfo) -> None:
         self.resources.release(row, pod.amounts)
+        self.pods.remove(row, pod)
         if pod.host_ports:
             self.host_ports.remove(row, pod.host_ports)
 
@@ -283,11 +293,14 @@ class NodeTable:
         self.capacity = capacity
         self.resources.grow(capacity)
         self.labels.grow(capacity)
+        self.pods.grow(capacity)
         for column in (self.unschedulable, self.taints.column, self._live, self._tie_keys):
             column.grow(capacity)
 
     def _record(self, row: int, facets: int) -> None:
         self._journal.record(row, facets)
+        if facets & _DOMAINS:
+            self.domain_version += 1
         if facets & _INTERNED or self.labels.is_crowded:
             self._tidy()
 

@@ -11,6 +11,7 @@ from scheduler.api.resources import CPU, MEMORY
 from scheduler.cache.anti_affinity import AntiAffinityIndex, scopes_of
 from scheduler.cache.columns import InternedColumn
 from scheduler.cache.node_facts import allocatable_of, images_of, labels_of, taints_of, tie_key
+from scheduler.cache.pod_counts import kind_of
 
 if TYPE_CHECKING:
     from scheduler.cache.cache import CachedPod
@@ -128,6 +129,16 @@ def _check_sparse(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
     for name, row in table.rows.items():
         ports.update((row, port) for cached in pods_by_node.get(name, {}).values() for port in cached.pod.host_ports)
         images.update({(row, image): size for image, size in images_of(table.node(row)).items()})
+    kinds = Counter(
+        (kind_of(one.pod), row) for name, row in table.rows.items() for one in pods_by_node.get(name, {}).values()
+    )
+    _same("pods by kind", table.pods.counts(), dict(kinds))
+    for each in table.pods.columns():
+        counts: Counter[int] = Counter()
+        for (kind, row), number in kinds.items():
+            if each.match.matches(kind.namespace, dict(kind.labels), is_terminating=kind.is_terminating):
+                counts[row] += number
+        _same_column(table, f"pods that {each.match} matches", each.column.values, counts)
     _same("host ports", {(row, port): count for row, port, count in table.host_ports.uses()}, dict(ports))
     _same("images", {(row, image): size for row, image, size in table.images.held()}, images)
     for image in sorted({image for _, image in images}):

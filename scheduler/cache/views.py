@@ -16,6 +16,7 @@ from scheduler.cache.labels import LabelColumn, RowLabelIds
 from scheduler.framework.facet import Facet, Input, UndeclaredReadError
 from scheduler.framework.ops import BoolArray, IdArray, IntArray
 from scheduler.framework.plugin import Plugin
+from scheduler.framework.pod_match import PodMatch
 
 if TYPE_CHECKING:
     from scheduler.cache.columns import Column
@@ -41,6 +42,9 @@ NEEDS: dict[str, Facet | Input] = {
     "image_version": Input.IMAGE_HOLDERS,
     "total_nodes": Input.NODE_COUNT,
     "feasible": Input.FEASIBLE,
+    "domain_version": Input.DOMAINS,
+    "matching_pods": Input.POD_COUNTS,
+    "matching_version": Input.POD_COUNTS,
 }
 """What a plugin has to declare to use an accessor."""
 
@@ -64,6 +68,13 @@ class _View:
     @property
     def total_nodes(self) -> int:
         return self._table.node_count
+
+    @property
+    def domain_version(self) -> int:
+        return self._table.domain_version
+
+    def matching_version(self, match: PodMatch) -> int:
+        return self._table.pods.column(match).version
 
 
 class ColumnView(_View):
@@ -137,6 +148,10 @@ class ColumnView(_View):
 
     def label_ids(self, key: str) -> LabelColumn:
         return self._table.label_column(key)
+
+    def matching_pods(self, match: PodMatch) -> IntArray:
+        counts: IntArray = self._taken(self._table.pods.column(match).column)
+        return counts
 
     @property
     def feasible(self) -> BoolArray:
@@ -239,6 +254,10 @@ class RowView(_View):
 
     def label_ids(self, key: str) -> RowLabelIds:
         return self._table.label_column(key).for_row
+
+    def matching_pods(self, match: PodMatch) -> int:
+        count: int = self._table.pods.column(match).column.cells[self._row]
+        return count
 
     @property
     def feasible(self) -> bool:

@@ -33,6 +33,8 @@ class Input(enum.Enum):
     NODE_COUNT = ("number of nodes", Facet.NAME)
     IMAGE_HOLDERS = ("nodes that hold an image", Facet.IMAGES)
     FEASIBLE = ("feasible nodes", Facet.NONE)
+    DOMAINS = ("nodes that form topology domains", Facet.NAME | Facet.LABELS | Facet.TAINTS)
+    POD_COUNTS = ("pods of other nodes that a selector matches", Facet.PODS)
 
     @property
     def facet(self) -> Facet:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from scheduler.api.objects import Taint
 from scheduler.framework.ops import Bools, Ids, Ints
+from scheduler.framework.pod_match import PodMatch
 
 
 class LabelIds(Protocol):
@@ -107,6 +108,21 @@ class NodeView(Protocol):
     @property
     def feasible(self) -> Bools:
         """The nodes that passed Filter; known in PreScore, and in Score of all nodes."""
+        ...
+
+    # Input.DOMAINS
+    @property
+    def domain_version(self) -> int:
+        """Changes whenever a node comes or goes, or its labels or taints change."""
+        ...
+
+    # Input.POD_COUNTS
+    def matching_pods(self, match: PodMatch) -> Ints:
+        """Number of pods on the node that match, assumed ones included."""
+        ...
+
+    def matching_version(self, match: PodMatch) -> int:
+        """Changes whenever a matching pod comes to a node or leaves one."""
         ...
 
     # Input.NODE_COUNT

@@ -19,6 +19,7 @@ from scheduler.api.objects import (
 from scheduler.cache.cache import Cache, CachedPod
 from scheduler.framework.facet import Facet
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.pod_match import PodMatch
 from tests.support.builders import make_container, make_node, make_pod
 from tests.support.view_plugins import Everything
 
@@ -375,6 +376,8 @@ def test_after_more_changes_than_the_journal_holds_everything_has_to_be_read_aga
         (lambda cache: cache.table.label_column("zone").column.cells.__setitem__(0, 0), "label zone"),
         (lambda cache: cache.table.host_ports._ports.clear(), "host ports"),
         (lambda cache: cache.table.images._sizes.clear(), "images"),
+        (lambda cache: cache.table.pods._kinds.clear(), "pods by kind"),
+        (lambda cache: cache.table.pods.column(PodMatch(())).column.add(0, 1), "pods that PodMatch"),
         (lambda cache: cache._by_node.clear(), "pods by node"),
         (lambda cache: cache.table.free_rows.append(7), "used rows"),
         (lambda cache: setattr(cache, "assumed_count", 3), "number of assumed pods"),

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from scheduler.api.objects import (
     Affinity,
     ContainerPort,
+    LabelSelector,
     Node,
     Pod,
     PodAffinity,
@@ -21,11 +22,13 @@ from scheduler.api.objects import (
     Taint,
 )
 from scheduler.api.quantity import Quantity
+from scheduler.api.selectors import compile_label_selector
 from scheduler.cache.cache import Cache
 from scheduler.cache.columns import InternedColumn
 from scheduler.cache.node_table import NodeTable
 from scheduler.framework.facet import ALL_FACETS, Facet
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.pod_match import PodMatch, PodSelection
 from scheduler.framework.view import NodeView
 from tests.support.builders import make_container, make_node, make_pod
 from tests.support.view_plugins import Everything
@@ -95,6 +98,9 @@ FACTS: dict[Facet, Callable[[NodeView], dict[str, Any]]] = {
 }
 """What a view shows of each facet."""
 
+WEB = PodSelection(frozenset(["default"]), compile_label_selector(LabelSelector(match_labels={"app": "web"})))
+MATCHES = (PodMatch((WEB,)), PodMatch((WEB,), counts_terminating=False), PodMatch(()))
+
 
 class Seen(NamedTuple):
     """What somebody saw who looked at the table at some position."""
@@ -126,9 +132,12 @@ def look(cache: Cache) -> Seen:
             Facet.FEATURES: tuple(node.status.declared_features or ()),
             Facet.TAINTS: table.taints.items[shown[Facet.TAINTS]["taints"]],
             Facet.LABELS: {key: table.label_column(key).items[number] for key, number in shown[Facet.LABELS].items()},
-            Facet.PODS: sorted(
-                (cached.pod.key, tuple((cached.pod.pod.metadata.labels or {}).items()), terminating(cached.pod))
-                for cached in cache.pods_on(node.metadata.name)
+            Facet.PODS: (
+                sorted(
+                    (cached.pod.key, tuple((cached.pod.pod.metadata.labels or {}).items()), terminating(cached.pod))
+                    for cached in cache.pods_on(node.metadata.name)
+                ),
+                [table.row(Everything, row).matching_pods(match) for match in MATCHES],
             ),
         }
     return Seen(

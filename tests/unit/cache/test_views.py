@@ -12,6 +12,7 @@ from scheduler.cache.views import NEEDS, row_view_of
 from scheduler.framework.facet import ALL_FACETS, Facet, Input, UndeclaredReadError
 from scheduler.framework.plugin import Plugin
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.pod_match import PodMatch
 from scheduler.framework.view import NodeView
 from tests.support.builders import HOSTNAME, make_container, make_node, make_pod
 from tests.support.view_plugins import Everything, Nothing, Resources
@@ -21,6 +22,8 @@ FPGA = "example.com/fpga"
 APP = "registry.example/app:1"
 GI = 2**30
 DEDICATED = Taint(key="dedicated", value="db", effect="NoSchedule")
+
+ALL_PODS = PodMatch(())
 
 USES: dict[str, Callable[[NodeView], Any]] = {
     "is_named": lambda nodes: nodes.is_named("n1"),
@@ -41,6 +44,9 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "image_holders": lambda nodes: nodes.image_holders(APP),
     "image_version": lambda nodes: nodes.image_version(APP),
     "total_nodes": lambda nodes: nodes.total_nodes,
+    "domain_version": lambda nodes: nodes.domain_version,
+    "matching_pods": lambda nodes: nodes.matching_pods(ALL_PODS),
+    "matching_version": lambda nodes: nodes.matching_version(ALL_PODS),
 }
 """Every accessor of the contract, used once; but the feasible nodes are not the table's to know."""
 
@@ -99,7 +105,15 @@ def test_columns_have_the_types_of_the_contract(cache: Cache) -> None:
         **dict.fromkeys(("is_named", "unschedulable", "port_conflicts"), np.dtype(np.bool_)),
         **dict.fromkeys(("taints", "label"), np.dtype(np.int32)),
         **dict.fromkeys(
-            ("allocatable", "requested", "non_zero_requested", "pod_count", "allowed_pods", "image_size"),
+            (
+                "allocatable",
+                "requested",
+                "non_zero_requested",
+                "pod_count",
+                "allowed_pods",
+                "image_size",
+                "matching_pods",
+            ),
             np.dtype(np.int64),
         ),
     }
