@@ -150,7 +150,7 @@ class Cache:
         if on_node is None:
             on_node = self._by_node[node_name] = {}
         on_node[uid] = new
-        if terms_of(pod):
+        if pod.pod.spec.affinity is not None and terms_of(pod):
             self._anti_affinity.add(pod)
         row = self.table.rows.get(node_name)
         if row is not None:

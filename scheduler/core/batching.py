@@ -135,12 +135,21 @@ class Batching:
         Raises:
             PluginFailure: a plugin failed while all nodes were evaluated.
         """
-        key_or_bypass = self._key(queued, profile)
-        if isinstance(key_or_bypass, Key):
-            return self._batched(queued.pod, profile, key_or_bypass, now)
-        # Counted first: a pod whose evaluation fails did not use the cache either.
-        self.counters.bypasses[profile.scheduler_name, key_or_bypass] += 1
-        return replace(self._evaluate_all(queued.pod, profile), batch=key_or_bypass)
+        pod, key = queued.pod, self._key(queued, profile)
+        if not isinstance(key, Key):
+            # Counted first: a pod whose evaluation fails did not use the cache either.
+            self.counters.bypasses[profile.scheduler_name, key] += 1
+            return replace(self._evaluate_all(pod, profile), batch=key)
+        entry = self.entries.get(key, now)
+        if entry is not None:
+            decision = self._from_entry(pod, profile, entry, now)
+            if decision is not None:
+                if self._until_check:
+                    self._until_check -= 1
+                    return decision
+                self._until_check = until_next(self._verify_fraction, self._chance())
+                return self._verified(pod, profile, entry, decision, now)
+        return self._without_entry(pod, profile, key, now)
 
     def _key(self, queued: QueuedPod, profile: Profile) -> Key | Bypass:
         if self.off[profile.scheduler_name]:
@@ -154,16 +163,7 @@ class Batching:
         # Default spread constraints would count the pods that it selects, and there is no plugin for them yet.
         return Bypass.POD_NOT_BATCHABLE if deduced.id else Key(signature, deduced.id)
 
-    def _batched(self, pod: PodInfo, profile: Profile, key: Key, now: float) -> Decision:
-        entry = self.entries.get(key, now)
-        if entry is not None:
-            decision = self._from_entry(pod, profile, entry, now)
-            if decision is not None:
-                if self._until_check:
-                    self._until_check -= 1
-                    return decision
-                self._until_check = until_next(self._verify_fraction, self._chance())
-                return self._verified(pod, profile, entry, decision, now)
+    def _without_entry(self, pod: PodInfo, profile: Profile, key: Key, now: float) -> Decision:
         was_seen = self.entries.was_seen(key, now)
         self.counters.attempts[profile.scheduler_name, Attempt.NO_HINT] += 1
         decision = self._evaluate_all(pod, profile)

@@ -88,7 +88,7 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
     node_name = cache.table.name_of(row)
     cache.assume(pod, node_name)
     queue.done(uid)
-    nominated = queue.nominator.remove(uid)
+    nominated = queue.nominator.remove(uid) if queue.nominator.node_of else None
     if nominated is not None and nominated.pod.status.nominated_node_name != node_name:
         # It goes elsewhere; kube-scheduler leaves those who wait for that room to the five-minute flush.
         state.release_nomination(nominated, now)

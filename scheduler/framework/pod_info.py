@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from scheduler.api.objects import Container, Pod, key_of, volume_is_supported
+from scheduler.api.objects import Container, Pod, volume_is_supported
 from scheduler.api.pod_requests import PodAmounts, Requests, pod_amounts
 from scheduler.api.ports import HostPort, host_ports
 from scheduler.framework.facet import Facet
@@ -32,7 +32,8 @@ class PodInfo:
     @property
     def key(self) -> str:
         """``namespace/name``, for people; everything is kept by UID."""
-        return key_of(self.pod.metadata)
+        metadata = self.pod.metadata
+        return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
     @property
     def priority(self) -> int:
