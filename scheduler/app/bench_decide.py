@@ -1,7 +1,7 @@
 """``reprise bench decide``: how long a decision takes, without any API server.
 
 A decision is one call of ``schedule_one`` on a queued pod. Decoding, queueing and the rendering of the log line are left
-out, and the garbage collector is on.
+out; the garbage collector is on, set as ``reprise run`` sets it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from scheduler.app.allocator import keep_freed_blocks
 from scheduler.app.bench_cases import CASES, Case, build_node
+from scheduler.app.garbage import spare_what_is_loaded
 from scheduler.batch.options import BatchOptions
 from scheduler.config.configuration import load
 from scheduler.core.scheduler import Scheduler
@@ -29,6 +31,7 @@ COLD_DECISIONS = 200
 
 def run(options: argparse.Namespace) -> int:
     """Prints one line a case as it is done."""
+    keep_freed_blocks()
     table = Table("CASE", "COLD US P50", "WARM US P50", "WARM US P99", "HIT RATIO", box=box.SIMPLE)
     for case in CASES:
         print(f"bench decide: {case.name}, {options.nodes} nodes", file=sys.stderr)
@@ -65,6 +68,7 @@ def _decide(case: Case, nodes: int, pods: int, batching: BatchOptions) -> tuple[
     scheduler = Scheduler(profiles, seed=SEED, backoff=configuration.backoff, batching=batching)
     for index in range(nodes):
         scheduler.handle(NodeApplied(now=NOW, node=build_node(index, case)))
+    spare_what_is_loaded()
     took: list[int] = []
     clock = time.perf_counter_ns
     for step in case.steps(nodes, pods, NOW):

@@ -20,6 +20,7 @@ import uvloop
 from rich.console import Console
 from rich.live import Live
 
+from scheduler.app.allocator import keep_freed_blocks
 from scheduler.app.demo_tally import Decisions, Tally
 from scheduler.app.demo_view import live_view, summary_view
 from scheduler.app.demo_workload import NAMESPACE, build_pods
@@ -40,6 +41,7 @@ EXIT_FAILURE = 1
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 1 when a pod was bound twice, a node is overcommitted, or pods were left in the middle."""
+    keep_freed_blocks()
     logs.configure(form="console", level="warning")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         decisions = Decisions()

@@ -13,11 +13,16 @@ YOUNGEST = 20_000
 """Objects made, less those freed, after which the youngest are looked at; Python's own 700 is a few pods' worth."""
 
 
-async def spare_what_is_loaded(loaded: asyncio.Event) -> None:
-    """Once everything is loaded, never look through it again, and look less often at what comes later.
+async def spare_once(loaded: asyncio.Event) -> None:
+    """``spare_what_is_loaded``, once everything is."""
+    await loaded.wait()
+    spare_what_is_loaded()
+
+
+def spare_what_is_loaded() -> None:
+    """Never look through what there is, and look less often at what comes later.
 
     It is not looked through a last time either: that takes 70 ms or more, and finds nothing.
     """
-    await loaded.wait()
     gc.freeze()
     gc.set_threshold(YOUNGEST, *gc.get_threshold()[1:])

@@ -17,7 +17,8 @@ from pathlib import Path
 import structlog
 import uvloop
 
-from scheduler.app.garbage import spare_what_is_loaded
+from scheduler.app.allocator import keep_freed_blocks
+from scheduler.app.garbage import spare_once
 from scheduler.app.runtime import Runtime
 from scheduler.config.configuration import Configuration, ConfigurationError, load
 from scheduler.kube.client import ApiClient
@@ -35,6 +36,7 @@ EXIT_BAD_INPUT = 2
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 0 after SIGTERM or SIGINT, 2 for input that cannot be used (nothing was started), 1 for a failure."""
+    keep_freed_blocks()
     try:
         configuration = load(options.config, replace_kube_scheduler=options.replace_kube_scheduler)
     except ConfigurationError as error:
@@ -96,7 +98,7 @@ async def _serve(
         serving = configuration.reprise.serving
         port = await server.start(serving.bind_address, serving.port)
         log.info("serving", address=serving.bind_address, port=port)
-        sparing = asyncio.create_task(spare_what_is_loaded(runtime.synced))
+        sparing = asyncio.create_task(spare_once(runtime.synced))
         try:
             await runtime.run(stop)
         finally:

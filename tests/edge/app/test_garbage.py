@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scheduler.app.garbage import YOUNGEST, spare_what_is_loaded
+from scheduler.app.garbage import YOUNGEST, spare_once
 
 
 class Cell:
@@ -28,7 +28,7 @@ def cells() -> int:
 
 async def test_what_is_loaded_is_never_looked_at_again_and_what_comes_later_is() -> None:
     loaded = asyncio.Event()
-    task = asyncio.create_task(spare_what_is_loaded(loaded))
+    task = asyncio.create_task(spare_once(loaded))
     await asyncio.sleep(0)
     assert gc.get_freeze_count() == 0
 
