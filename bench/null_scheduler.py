@@ -14,7 +14,7 @@ from pathlib import Path
 import uvloop
 
 from bench.round_robin import RoundRobin
-from scheduler.app.garbage import spare_what_is_loaded
+from scheduler.app.garbage import spare_once
 from scheduler.app.loop import Loop
 from scheduler.app.runtime import BINDS_IN_FLIGHT, Runtime
 from scheduler.config.configuration import Configuration, load
@@ -52,7 +52,7 @@ async def _serve(configuration: Configuration, kubeconfig: Path) -> None:
     credentials = load_credentials(kubeconfig, monotonic=time.monotonic)
     async with ApiClient(credentials, version=version("reprise-scheduler")) as client:
         runtime = NullRuntime(configuration, client)
-        sparing = asyncio.create_task(spare_what_is_loaded(runtime.synced))
+        sparing = asyncio.create_task(spare_once(runtime.synced))
         try:
             await runtime.run(stop)
         finally:

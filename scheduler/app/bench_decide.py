@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -17,16 +18,19 @@ from rich.console import Console
 from rich.table import Table
 
 from scheduler.app.allocator import keep_freed_blocks
-from scheduler.app.bench_cases import CASES, Case, build_node
+from scheduler.app.bench_cases import CASES, Case, Step, build_node
 from scheduler.app.garbage import spare_what_is_loaded
 from scheduler.batch.options import BatchOptions
 from scheduler.config.configuration import load
+from scheduler.core.cycle import CycleResult
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.stimulus import NodeApplied, PodApplied, PodBound
 
 NOW = 1_000_000.0
 SEED = 1
 COLD_DECISIONS = 200
+TURN = 50
+"""Decisions in a row."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,17 +74,28 @@ def _decide(case: Case, nodes: int, pods: int, batching: BatchOptions) -> tuple[
         scheduler.handle(NodeApplied(now=NOW, node=build_node(index, case)))
     spare_what_is_loaded()
     took: list[int] = []
+    steps = iter(case.steps(nodes, pods, NOW))
+    while turn := list(islice(steps, TURN)):
+        _take_turn(scheduler, turn, took)
+    return took, scheduler
+
+
+def _take_turn(scheduler: Scheduler, turn: list[Step], took: list[int]) -> None:
+    """As the server's loop does: what has come in first, then some decisions in a row, then the answers to the binds."""
     clock = time.perf_counter_ns
-    for step in case.steps(nodes, pods, NOW):
+    for step in turn:
+        scheduler.handle(PodApplied(now=NOW, pod=step.pod))
+    placed: list[CycleResult] = []
+    for step in turn:
         if step.before is not None:
             scheduler.handle(step.before)
-        scheduler.handle(PodApplied(now=NOW, pod=step.pod))
         began = clock()
         result = scheduler.schedule_one(NOW)
         took.append(clock() - began)
         if result is not None and result.node_name:
-            scheduler.handle(PodBound(now=NOW, uid=result.uid, node_name=result.node_name))
-    return took, scheduler
+            placed.append(result)
+    for result in placed:
+        scheduler.handle(PodBound(now=NOW, uid=result.uid, node_name=result.node_name))
 
 
 def _quantile(took: list[int], share: float) -> float:

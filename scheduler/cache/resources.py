@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from scheduler.api.pod_requests import PodAmounts
+from scheduler.api.quantity import INT64_MAX, INT64_MIN
 from scheduler.api.resources import CPU, MEMORY
 from scheduler.cache.columns import Column
 from scheduler.cache.node_facts import Allocatable
@@ -43,7 +44,13 @@ class ResourceColumns:
                 column = self._columns[resource] = AmountColumn(self._capacity)
                 self.cells[resource] = column.cells
             column.entries += 1
-            column.add(row, amount)
+            # As Column.add, which would be a fifth of the time that a pod takes here.
+            cells = column.cells
+            total = cells[row] + amount
+            if INT64_MIN <= total <= INT64_MAX:
+                cells[row] = total
+            else:
+                column.add(row, amount)
 
     def subtract(self, row: int, amounts: Iterable[tuple[str, int]]) -> None:
         """Undo an ``add`` of the same amounts."""

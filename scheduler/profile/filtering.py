@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -146,6 +146,25 @@ class FilterColumn:
         return Status(code, tuple(reason.text for reason in given), self.plugin.name)
 
 
+class HasFacets(Protocol):
+    facets: int
+
+
+ColumnT = TypeVar("ColumnT", bound=HasFacets)
+
+
+class TouchedBy(dict[int, tuple[ColumnT, ...]]):
+    """The columns that a change of some facets touches, by these facets; worked out when first asked for."""
+
+    def __init__(self, columns: Sequence[ColumnT]) -> None:
+        super().__init__()
+        self._columns = columns
+
+    def __missing__(self, facets: int) -> tuple[ColumnT, ...]:
+        touched = self[facets] = tuple(column for column in self._columns if facets & column.facets)
+        return touched
+
+
 class Filtering:
     """Verdicts of all Filter plugins for one pod, brought up to date a row and a facet at a time."""
 
@@ -163,15 +182,16 @@ class Filtering:
         """Rows were evaluated before, so that PreFilter was not run just now."""
         self.is_void = False
         """PreFilter says something else now: the evaluation has to start anew."""
-        self._input_facets = 0
+        self.input_facets = 0
+        """A change of these, of any row, can change the verdict on every row."""
         for column in columns:
-            self._input_facets |= column.input_facets
+            self.input_facets |= column.input_facets
         self.version = 0
         """Another number after each refresh that changed a verdict or a reason."""
         self._first_cells = self.first.data
-        self.feasible_cells = self.feasible.data
+        self.feasible_cells: Any = self.feasible.data
         self._position = -1
-        self._touched_by: dict[int, tuple[FilterColumn, ...]] = {}
+        self._touched_by = TouchedBy(self.columns)
 
     def refresh(self, table: NodeTable) -> None:
         """Run what changed since the last call. The first call, or one after too long a time, runs everything.
@@ -222,7 +242,7 @@ class Filtering:
         for _, facets in few:
             seen |= facets
         renewed: Sequence[FilterColumn] = ()
-        if seen & self._input_facets:
+        if seen & self.input_facets:
             renewed, others = self._renew(table, seen)
             if self.is_void:
                 return
@@ -234,7 +254,7 @@ class Filtering:
         has_failed = False
         for row, facets in few:
             is_new = bool(facets & _NAME) or bool(renewed)
-            for column in self._columns_for(facets):
+            for column in self._touched_by[facets]:
                 if column not in renewed and column.evaluate_row(table, row):
                     is_new = True
                     has_failed = has_failed or column.failure is not None
@@ -261,13 +281,6 @@ class Filtering:
             elif len(rows):
                 changed = np.union1d(changed, rows)
         return renewed, None if any(column.failure is not None for column in renewed) else changed
-
-    def _columns_for(self, facets: int) -> tuple[FilterColumn, ...]:
-        """The columns that a change of these facets touches."""
-        touched = self._touched_by.get(facets)
-        if touched is None:
-            touched = self._touched_by[facets] = tuple(column for column in self.columns if facets & column.facets)
-        return touched
 
     def _decide(self, table: NodeTable, row: int) -> None:
         verdict = FEASIBLE

@@ -17,7 +17,16 @@ from scheduler.framework.status import Code
 from scheduler.framework.view import NodeView
 from scheduler.profile.extrema import Extrema
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.filtering import Few, Filtering, facets_of, few_or_many, input_facets_of, rows_for, with_rows
+from scheduler.profile.filtering import (
+    Few,
+    Filtering,
+    TouchedBy,
+    facets_of,
+    few_or_many,
+    input_facets_of,
+    rows_for,
+    with_rows,
+)
 
 TIE_KEY_BITS = 31
 BELOW_ALL = np.iinfo(np.int64).min
@@ -239,7 +248,7 @@ class Scoring:
         for column in self.columns:
             self._input_facets |= column.input_facets
         self._reads_feasible = any(column.reads_feasible for column in self.columns)
-        self._touched_by: dict[int, tuple[ScoreColumn, ...]] = {}
+        self._touched_by = TouchedBy(self.columns)
         self._is_old = False
         """Rows were scored before, so that PreScore was not run just now."""
         self._position = -1
@@ -252,7 +261,8 @@ class Scoring:
         self.totals = totals
         self.keyed = keyed
         """Per row ``total * 2**31 + tie key``, BELOW_ALL where it is not feasible: its maximum is the choice."""
-        self._was_cells, self._total_cells, self._keyed_cells = was.data, totals.data, keyed.data
+        self._was_cells: Any = was.data
+        self._total_cells, self._keyed_cells = totals.data, keyed.data
 
     def refresh(self, table: NodeTable, filtering: Filtering) -> None:
         """Bring raw scores, normalisation and totals up to date with the table and the feasible rows.
@@ -267,8 +277,8 @@ class Scoring:
         self._position = table.position
         self._feasible_version = filtering.feasible_version
         self._resize(table.size)
-        if moved and changes is not None:
-            # A node that nothing happened to can enter or leave as well, when a plugin looks beyond the row.
+        if moved and changes is not None and filtering.input_facets:
+            # A node that nothing happened to can enter or leave as well.
             changes = with_rows(changes, np.flatnonzero(self._was != filtering.feasible))
         if changes is None:
             if self._is_old:
@@ -305,8 +315,8 @@ class Scoring:
         touched: list[tuple[int, bool, tuple[ScoreColumn, ...]]] = []
         is_due = False
         for row, facets in few:
-            was, now = bool(self._was_cells[row]), bool(filtering.feasible_cells[row])
-            columns = self._columns_for(facets) if was == now else self.columns
+            was, now = self._was_cells[row], filtering.feasible_cells[row]
+            columns = self._touched_by[facets] if was == now else self.columns
             for column in columns:
                 if column not in renewed:
                     is_due = column.score_row(table, row, facets, was, now) or is_due
@@ -337,13 +347,6 @@ class Scoring:
         for column in renewed:
             column.score_all(table, feasible)
         return renewed
-
-    def _columns_for(self, facets: int) -> tuple[ScoreColumn, ...]:
-        """The columns that a change of these facets touches."""
-        touched = self._touched_by.get(facets)
-        if touched is None:
-            touched = self._touched_by[facets] = tuple(column for column in self.columns if facets & column.facets)
-        return touched
 
     def _resize(self, size: int) -> None:
         if len(self.totals) != size:

@@ -113,8 +113,8 @@ MUTANTS = (
     # A row that enters or leaves counts in the extrema of the touched plugins only.
     Mutant(
         "scheduler/profile/scoring.py",
-        "self._columns_for(facets) if was == now else self.columns",
-        "self._columns_for(facets)",
+        "self._touched_by[facets] if was == now else self.columns",
+        "self._touched_by[facets]",
         (f"{INPUTS}::test_the_node_with_the_most_taints_enters_and_leaves",),
     ),
     # A new node does not drop what is restricted to named nodes.

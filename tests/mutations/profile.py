@@ -58,7 +58,7 @@ MUTANTS = (
         ("        if any(column.failure is not None for column in self.columns):\n", "        if False:\n"),
         ("max((reason.code for reason in given), default=Code.UNSCHEDULABLE)", "given[0].code"),
         ("        absent = int(np.count_nonzero((first == OUTSIDE) & table.live))\n", "        absent = 0\n"),
-        ("tuple(column for column in self.columns if facets & column.facets)", "tuple(self.columns)"),
+        ("tuple(column for column in self._columns if facets & column.facets)", "tuple(self._columns)"),
     ),
     *mutants(
         "scheduler/profile/filtering.py",
