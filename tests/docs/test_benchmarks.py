@@ -1,0 +1,49 @@
+"""docs/benchmarks.md says what the results say, and the results say nothing about whose machine it was."""
+
+import msgspec
+import pytest
+
+from bench.figures import Result, summarize
+from bench.report import DOCUMENT, RESULTS, read_results, render
+from tests.docs.checkout import text
+
+COMPARED = [result for result in read_results() if result.kind == "compare"]
+
+
+def test_the_page_is_what_the_results_come_to() -> None:
+    assert DOCUMENT.read_text(encoding="utf-8") == render(read_results()), "run `.venv/bin/python -m bench report`"
+
+
+def test_there_is_a_result_of_every_contestant() -> None:
+    assert COMPARED
+    for result in COMPARED:
+        assert {one.contestant for one in result.rounds} == {"reprise", "default", "tuned", "null"}
+
+
+@pytest.mark.parametrize("result", COMPARED, ids=lambda result: f"{result.workload}-{result.nodes}")
+def test_a_result_that_is_kept_broke_no_rule(result: Result) -> None:
+    found = summarize(result)
+
+    assert (found.bound_twice, found.overcommitted_nodes) == (0, 0)
+
+
+def test_a_result_names_no_place() -> None:
+    for file in RESULTS.glob("*.json"):
+        strings = list(strings_of(msgspec.json.decode(file.read_bytes())))
+        assert strings
+        assert [one for one in strings if "://" in one or one.startswith("/") or "@" in one.split(" ")[0]] == []
+
+
+def strings_of(value: object) -> list[str]:
+    match value:
+        case str():
+            return [value]
+        case dict():
+            return [one for item in value.values() for one in strings_of(item)]
+        case list():
+            return [one for item in value for one in strings_of(item)]
+    return []
+
+
+def test_the_command_that_measures_is_a_target() -> None:
+    assert "bench-compare" in text("Makefile")
