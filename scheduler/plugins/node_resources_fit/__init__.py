@@ -3,11 +3,11 @@
 Source: kube-scheduler 1.37: NodeResourcesFit.
 """
 
+from scheduler.framework.function_shape import UtilizationShapePoint
 from scheduler.plugins.node_resources_fit.args import (
     NodeResourcesFitArgs,
     RequestedToCapacityRatio,
     ScoringStrategy,
-    UtilizationShapePoint,
     validate,
 )
 from scheduler.plugins.node_resources_fit.plugin import NodeResourcesFit

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from scheduler.api.field_errors import child, element, forbidden, invalid, not_supported, required
 from scheduler.api.label_syntax import label_key_errors
+from scheduler.framework.function_shape import UtilizationShapePoint, shape_errors
 from scheduler.framework.resource_scoring import DEFAULT_RESOURCES, ResourceSpec
 
 LEAST_ALLOCATED = "LeastAllocated"
@@ -15,20 +14,11 @@ MOST_ALLOCATED = "MostAllocated"
 REQUESTED_TO_CAPACITY_RATIO = "RequestedToCapacityRatio"
 STRATEGIES = (LEAST_ALLOCATED, MOST_ALLOCATED, REQUESTED_TO_CAPACITY_RATIO)
 
-MAX_UTILIZATION = 100
-MAX_SHAPE_SCORE = 10
 _MAX_WEIGHT = 100
 
 
 class _Args(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """camelCase in the file, nothing unknown."""
-
-
-class UtilizationShapePoint(_Args, frozen=True):
-    """A point of the function from utilization, 0 to 100, to score, 0 to 10."""
-
-    utilization: int = 0
-    score: int = 0
 
 
 class RequestedToCapacityRatio(_Args, frozen=True):
@@ -85,27 +75,7 @@ def _strategy_errors(strategy: ScoringStrategy, path: str) -> list[str]:
     if strategy.type == REQUESTED_TO_CAPACITY_RATIO:
         if ratio is None:
             return [*errors, required(path, f"must be specified when type is {REQUESTED_TO_CAPACITY_RATIO}")]
-        return [*errors, *_shape_errors(ratio.shape, child(path, "shape"))]
+        return [*errors, *shape_errors(ratio.shape, child(path, "shape"))]
     if ratio is not None:
         errors.append(forbidden(path, f"must be nil when type is not {REQUESTED_TO_CAPACITY_RATIO}"))
-    return errors
-
-
-def _shape_errors(shape: Sequence[UtilizationShapePoint], path: str) -> list[str]:
-    if not shape:
-        return [required(path, "at least one point must be specified")]
-    errors = []
-    for index in range(1, len(shape)):
-        if shape[index - 1].utilization >= shape[index].utilization:
-            here = child(element(path, index), "utilization")
-            errors.append(invalid(here, shape[index].utilization, "values must be sorted in increasing order"))
-            break
-    for index, point in enumerate(shape):
-        for field, value, highest in (
-            ("utilization", point.utilization, MAX_UTILIZATION),
-            ("score", point.score, MAX_SHAPE_SCORE),
-        ):
-            if not 0 <= value <= highest:
-                here = child(element(path, index), field)
-                errors.append(invalid(here, value, f"not in valid range [0, {highest}]"))
     return errors

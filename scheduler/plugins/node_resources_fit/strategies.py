@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
 from scheduler.framework import ops
+from scheduler.framework.function_shape import MAX_UTILIZATION, FunctionShape, UtilizationShapePoint
 from scheduler.framework.ops import Ints
 from scheduler.framework.plugin import MAX_NODE_SCORE
 from scheduler.plugins.node_resources_fit.args import (
     LEAST_ALLOCATED,
-    MAX_SHAPE_SCORE,
-    MAX_UTILIZATION,
     MOST_ALLOCATED,
     ScoringStrategy,
-    UtilizationShapePoint,
 )
 
 ResourceScore: TypeAlias = Callable[[Ints, Ints], Ints]
@@ -49,35 +45,15 @@ def most_allocated(requested: Ints, capacity: Ints) -> Ints:
 
 def requested_to_capacity_ratio(shape: tuple[UtilizationShapePoint, ...]) -> ResourceScore:
     """The score that the shape gives for the utilization in percent."""
-    by_utilization = [shape_value(shape, utilization) for utilization in range(MAX_UTILIZATION + 1)]
-    column = np.array(by_utilization, dtype=np.int64)
+    line = FunctionShape(shape)
 
     def score(requested: Ints, capacity: Ints) -> Ints:
         utilization = ops.div_trunc(requested * MAX_UTILIZATION, capacity)
         utilization = ops.where(requested > capacity, MAX_UTILIZATION, utilization)
-        # The shape is flat outside of its points, and they lie within 0..100.
-        utilization = ops.maximum(0, ops.minimum(utilization, MAX_UTILIZATION))
-        found = ops.gather(column if isinstance(utilization, np.ndarray) else by_utilization, utilization)
-        scored: Ints = ops.where(capacity == 0, 0, found)
+        scored: Ints = ops.where(capacity == 0, 0, line.at(utilization))
         return scored
 
     return score
-
-
-def shape_value(shape: tuple[UtilizationShapePoint, ...], utilization: int) -> int:
-    """The broken line through the points, scores scaled to 0..100, interpolated toward zero."""
-    scale = MAX_NODE_SCORE // MAX_SHAPE_SCORE
-    before = shape[0]
-    for point in shape:
-        if utilization <= point.utilization:
-            if point is shape[0]:
-                break
-            rise = (point.score - before.score) * scale * (utilization - before.utilization)
-            step = ops.div_trunc(rise, point.utilization - before.utilization)
-            assert isinstance(step, int)
-            return before.score * scale + step
-        before = point
-    return before.score * scale
 
 
 def _rounded_mean(total: Ints, weights: Ints) -> Ints:

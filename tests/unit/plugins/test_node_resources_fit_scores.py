@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from scheduler.api.objects import Pod, ResourceRequirements
+from scheduler.framework.function_shape import shape_value
 from scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs, UtilizationShapePoint, validate
-from scheduler.plugins.node_resources_fit.strategies import shape_value
 from tests.support.builders import make_container, make_node, make_pod
 from tests.support.plugin_runs import raw_scores, table_of
 
