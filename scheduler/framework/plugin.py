@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+from scheduler.framework.binding import Handle, PatchAnswer, PermitAnswer, PreBindStep, PreFlight
 from scheduler.framework.cluster_event import ClusterEvent
 from scheduler.framework.facet import Facet, Input
 from scheduler.framework.ops import Ints, Masks
@@ -96,6 +97,63 @@ class QueueSortPlugin(Plugin):
     @abstractmethod
     def sort_key(self, pod: PodInfo, timestamp: float) -> tuple[Any, ...]:
         """The pod with the lowest key is scheduled first. ``timestamp``: when the pod entered the queue or last failed."""
+
+
+class BindingCyclePlugin(Plugin):
+    """Takes part in what follows once a node is chosen.
+
+    ``state`` is the plugin's notebook for this one binding. It begins as a copy of what its PreFilter, Filter and PreScore
+    noted for the evaluation that the choice was read from, and that can have been made for another pod of the same
+    signature; what they noted there is to be read only. ``pod`` is the pod as it was decided on, without a node.
+    """
+
+    def takes_part(self, pod: PodInfo) -> bool:
+        """Whether the plugin can have anything to do for the pod, whatever the node: asked once a decision, so it is quick.
+
+        False: none of the plugin's points from Reserve to PostBind is asked. It depends on the pod's spec alone.
+        """
+        return True
+
+
+class ReservePlugin(BindingCyclePlugin):
+    @abstractmethod
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> Status:
+        """Keep what the pod needs on the node; in order, the first that fails ends it."""
+
+    @abstractmethod
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> None:
+        """Give it back: the pod will not be bound there. In reverse order, also when ``reserve`` failed or was never asked."""
+
+
+class PermitPlugin(BindingCyclePlugin):
+    @abstractmethod
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> PermitAnswer:
+        """Let the pod go on, hold it back for a while, or reject it."""
+
+
+class PreBindPlugin(BindingCyclePlugin):
+    patches: ClassVar[tuple[str, ...]] = ()
+    """Kinds of objects that ``pre_bind`` writes; the scheduler asks for the right to patch them."""
+
+    @abstractmethod
+    def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> PreFlight:
+        """Whether ``pre_bind`` has work for the pod; without any the pod is bound at once."""
+
+    @abstractmethod
+    def pre_bind(
+        self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle, answers: tuple[PatchAnswer, ...]
+    ) -> PreBindStep:
+        """One step of the work. It can also be asked again without anything having changed.
+
+        Args:
+            answers: to the patches of the last step, in their order, up to the first that failed; empty when that was none.
+        """
+
+
+class PostBindPlugin(BindingCyclePlugin):
+    @abstractmethod
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> None:
+        """The pod is bound."""
 
 
 class BindPlugin(Plugin):
