@@ -16,9 +16,11 @@ from scheduler.framework.plugin import CycleState
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.filtering import FilterColumn, Filtering, Verdicts
+from scheduler.profile.filter_column import FilterColumn
+from scheduler.profile.filtering import Filtering, Verdicts
 from scheduler.profile.profile import Profile
-from scheduler.profile.scoring import ScoreColumn, Scoring, is_skipped, keyed_by
+from scheduler.profile.score_column import ScoreColumn, is_skipped
+from scheduler.profile.scoring import Scoring, keyed_by
 
 _FEWEST = 2
 """An evaluation of fewer nodes is as cheap made anew, and there can be one for each node."""

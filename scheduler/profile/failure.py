@@ -8,6 +8,7 @@ import enum
 class Stage(enum.Enum):
     """Where a plugin failed."""
 
+    PRE_ENQUEUE = "PreEnqueue"
     PRE_FILTER = "PreFilter"
     FILTER = "Filter"
     PRE_SCORE = "PreScore"

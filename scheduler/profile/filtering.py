@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from scheduler.cache.node_table import Changes, NodeTable
-from scheduler.cache.views import row_view_of
-from scheduler.framework.facet import ALL_FACETS, Facet
-from scheduler.framework.ops import BoolArray, IntArray, MaskArray
-from scheduler.framework.plugin import CycleState, FilterPlugin, Plugin, PreFilterPlugin
-from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import SUCCESS, Code, Reason, Status
-from scheduler.profile.failure import PluginFailure, Stage
-
-Few: TypeAlias = list[tuple[int, int]]
-"""Changed rows with their facets, few enough to follow one by one."""
+from scheduler.framework.facet import Facet
+from scheduler.framework.ops import BoolArray, IntArray
+from scheduler.framework.status import SUCCESS, Status
+from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, few_or_many, merged, rows_for
+from scheduler.profile.filter_column import FilterColumn
 
 FEASIBLE = -1
 OUTSIDE = -2
@@ -25,144 +20,8 @@ OUTSIDE = -2
 _NAME = int(Facet.NAME)
 _NO_ROWS: IntArray = np.zeros(0, dtype=np.int64)
 
-FEW_ROWS = 8
-"""Up to so many changed rows are brought up to date one by one, on Python ints: cheaper than arrays of that length."""
-
 Verdicts = Mapping[int, Status]
 """Verdicts by row that stand in place of the evaluation's own, for one decision only."""
-
-
-class FilterColumn:
-    """One plugin's masks over all rows, shape ``(size,)``."""
-
-    def __init__(
-        self,
-        plugin: FilterPlugin,
-        state: CycleState,
-        pod: PodInfo,
-        table: NodeTable,
-        pre_filter: PreFilterPlugin | None = None,
-        *,
-        skipped: bool = False,
-    ) -> None:
-        self.plugin = plugin
-        self.facets = facets_of(plugin)
-        self.input_facets = input_facets_of(plugin)
-        """A change of these, of any row, can be one of the inputs beyond the row."""
-        self.skipped = skipped
-        """PreFilter has nothing for Filter to look at: every node passes."""
-        self._pre_filter = pre_filter
-        self._token: tuple[int, ...] = ()
-        # Made once: for one changed row that takes longer than many a rule.
-        self._row = row_view_of(type(plugin))(table)
-        self._state = state
-        self._pod = pod
-        try:
-            self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
-        except Exception as error:
-            raise self._failed(error) from error
-        self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
-        self.cells = self.masks.data
-        self.failure: PluginFailure | None = None
-
-    def _failed(self, error: Exception) -> PluginFailure:
-        text = f'running "{self.plugin.name}" filter plugin: {error}'
-        return PluginFailure(text, self.plugin.name, Stage.FILTER)
-
-    def evaluate(self, table: NodeTable, rows: IntArray | None) -> None:
-        """Run the plugin on these rows, or on all. A failure is kept until all are run again: see ``Filtering``."""
-        if rows is None:
-            self.failure = None
-        try:
-            if rows is None:
-                self.resize(table.size)
-                self._token = self._token_now(table)
-                if self.skipped:
-                    self.masks[:] = 0
-                else:
-                    self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
-            elif self.skipped:
-                self.masks[rows] = 0
-            else:
-                self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-            self.failure = self._failed(error)
-            self.failure.__cause__ = error
-
-    def evaluate_row(self, table: NodeTable, row: int) -> bool:
-        """Run the plugin on one row; whether its answer is another one now. A failure is kept as by ``evaluate``."""
-        try:
-            mask: Any = 0 if self.skipped else self.plugin.filter(self._state, self._pod, self._row.at(row))
-            if mask == self.cells[row]:
-                return False
-            self.cells[row] = mask
-        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
-            self.failure = self._failed(error)
-            self.failure.__cause__ = error
-        return True
-
-    def has_new_inputs(self, table: NodeTable) -> bool:
-        """Whether an input beyond the row changed since all rows were evaluated."""
-        try:
-            return self._token_now(table) != self._token
-        except Exception as error:
-            raise self._failed(error) from error
-
-    def _token_now(self, table: NodeTable) -> tuple[int, ...]:
-        return self.plugin.filter_token(self._state, self._pod, table.columns(self.plugin)) if self.input_facets else ()
-
-    def renew(self, table: NodeTable) -> IntArray | None:
-        """Run PreFilter and every row anew; the rows that get another answer, or None when PreFilter says something else.
-
-        Raises:
-            PluginFailure: PreFilter failed.
-        """
-        if self._pre_filter is not None:
-            try:
-                result = self._pre_filter.pre_filter(self._state, self._pod, table.columns(self.plugin))
-            except Exception as error:
-                text = f'running PreFilter plugin "{self.plugin.name}": {error}'
-                raise PluginFailure(text, self.plugin.name, Stage.PRE_FILTER) from error
-            if result.node_names is not None or result.status.code not in (Code.SUCCESS, Code.SKIP):
-                return None
-            self.skipped = result.status.code is Code.SKIP
-        self.resize(table.size)
-        before = self.masks.copy()
-        self.evaluate(table, None)
-        return np.flatnonzero(self.masks != before)
-
-    def resize(self, size: int) -> None:
-        """Make room for new rows; what they hold is worked out when they are evaluated."""
-        if size != len(self.masks):
-            grown = np.zeros(size, dtype=np.uint64)
-            grown[: len(self.masks)] = self.masks[:size]
-            self.masks = grown
-            self.cells = grown.data
-
-    def status_of(self, mask: int) -> Status:
-        """What a non-zero mask says: all its reasons; unresolvable when any of them is."""
-        given = [reason for number, reason in enumerate(self.reasons) if mask >> number & 1]
-        code = max((reason.code for reason in given), default=Code.UNSCHEDULABLE)
-        return Status(code, tuple(reason.text for reason in given), self.plugin.name)
-
-
-class HasFacets(Protocol):
-    facets: int
-
-
-ColumnT = TypeVar("ColumnT", bound=HasFacets)
-
-
-class TouchedBy(dict[int, tuple[ColumnT, ...]]):
-    """The columns that a change of some facets touches, by these facets; worked out when first asked for."""
-
-    def __init__(self, columns: Sequence[ColumnT]) -> None:
-        super().__init__()
-        self._columns = columns
-
-    def __missing__(self, facets: int) -> tuple[ColumnT, ...]:
-        touched = self[facets] = tuple(column for column in self._columns if facets & column.facets)
-        return touched
 
 
 class Filtering:
@@ -393,59 +252,3 @@ class Filtering:
             if np.any(first == index):
                 yield column.plugin.name
         yield from (status.plugin for status in instead.values() if status.plugin)
-
-
-def facets_of(plugin: Plugin) -> int:
-    """What the plugin reads of a row. Another node in the row is news to each of them, also to one that reads nothing."""
-    return int(plugin.facets | Facet.NAME)
-
-
-def input_facets_of(plugin: Plugin) -> int:
-    """The facets of which a change, of any row, can change an input beyond the row that the plugin reads."""
-    facets = 0
-    for each in plugin.inputs:
-        facets |= int(each.facet)
-    return facets
-
-
-def merged(few: Few, rows: Iterable[int]) -> Few:
-    """The changed rows and others besides, of which nothing changed itself; ascending."""
-    of_row = dict.fromkeys(rows, 0)
-    of_row.update(few)
-    return sorted(of_row.items())
-
-
-def with_rows(changes: Few | Changes, rows: IntArray) -> Few | Changes:
-    """The changes, and rows besides of which nothing changed itself."""
-    if not len(rows):
-        return changes
-    if not isinstance(changes, Changes):
-        if len(changes) + len(rows) <= FEW_ROWS:
-            return merged(changes, rows.tolist())
-        changes = Changes(*np.array(changes, np.int64).reshape(-1, 2).T)
-    union = np.union1d(changes.rows, rows)
-    facets = np.zeros(len(union), np.int64)
-    facets[np.searchsorted(union, changes.rows)] = changes.facets
-    return Changes(union, facets)
-
-
-def rows_for(changes: Changes, facets: int) -> IntArray:
-    """The changed rows of which a plugin that reads these facets could notice the change."""
-    if facets & int(ALL_FACETS) == int(ALL_FACETS):
-        return changes.rows
-    rows: IntArray = changes.rows[(changes.facets & facets) != 0]
-    return rows
-
-
-def few_or_many(table: NodeTable, position: int) -> Few | Changes | None:
-    """What changed since a position in the journal; None when that is not known, or the position is negative."""
-    if position < 0:
-        return None
-    few = table.recent(position, FEW_ROWS)
-    if few is not None:
-        return few
-    # Many changes can be of few rows.
-    changes = table.changes_since(position)
-    if changes is None or len(changes.rows) > FEW_ROWS:
-        return changes
-    return list(zip(changes.rows.tolist(), changes.facets.tolist(), strict=True))

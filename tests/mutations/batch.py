@@ -14,14 +14,14 @@ HOLES = "tests/unit/batch/test_signature_holes.py"
 MUTANTS = (
     # A row that leaves keeps holding the extremum.
     Mutant(
-        "scheduler/profile/scoring.py",
+        "scheduler/profile/score_column.py",
         "self._extrema.leave(old)",
         "pass",
         (f"{INPUTS}::test_the_node_with_the_most_taints_enters_and_leaves",),
     ),
     # A row that enters does not move the extremum.
     Mutant(
-        "scheduler/profile/scoring.py",
+        "scheduler/profile/score_column.py",
         "self._extrema.enter(score)",
         "pass",
         (f"{INPUTS}::test_the_most_taints_of_a_node_move_the_scores_of_others",),
@@ -35,14 +35,14 @@ MUTANTS = (
     ),
     # An extremum without a holder is not looked for.
     Mutant(
-        "scheduler/profile/scoring.py",
+        "scheduler/profile/score_column.py",
         "if self._extrema.is_lost:",
         "if False:",
         (f"{INPUTS}::test_one_of_two_nodes_with_the_most_taints_leaves",),
     ),
     # A moved extremum renormalises the changed row only.
     Mutant(
-        "scheduler/profile/scoring.py",
+        "scheduler/profile/score_column.py",
         "return self._settled != before",
         "return False",
         (f"{INPUTS}::test_the_highest_preference_of_a_node_moves_the_scores_of_others",),
@@ -91,7 +91,7 @@ MUTANTS = (
     ),
     # A changed input beyond the row is not noticed.
     Mutant(
-        "scheduler/profile/scoring.py",
+        "scheduler/profile/score_column.py",
         "return self._token_now(table, feasible) != self._token",
         "return False",
         (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
@@ -154,7 +154,7 @@ MUTANTS = (
     ),
     # A node kept for others still counts in the extrema.
     Mutant(
-        "scheduler/profile/scoring.py",
+        "scheduler/profile/score_column.py",
         "extrema.find(self.raw, feasible)",
         "extrema = self._extrema",
         (f"{NOMINATED}::test_the_worst_node_that_leaves_moves_the_choice_between_the_others",),
@@ -297,7 +297,7 @@ MUTANTS = (
     ),
     # Another node in the row of one that is gone is taken for that one.
     Mutant(
-        "scheduler/profile/filtering.py",
+        "scheduler/profile/changed_rows.py",
         "return int(plugin.facets | Facet.NAME)",
         "return int(plugin.facets)",
         (f"{INPUTS}::test_a_plugin_that_reads_nothing_of_a_node_is_asked_about_a_new_one",),

@@ -15,8 +15,8 @@ from scheduler.cache.columns import InternedColumn
 from scheduler.cache.node_table import NodeTable
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code
+from scheduler.profile.changed_rows import FEW_ROWS
 from scheduler.profile.evaluation import Evaluation
-from scheduler.profile.filtering import FEW_ROWS
 from scheduler.profile.profile import Profile
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import default_profiles

@@ -1,0 +1,94 @@
+"""Which rows changed since somebody last looked, few or many, and which plugins that concerns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from scheduler.cache.node_table import Changes, NodeTable
+from scheduler.framework.facet import ALL_FACETS, Facet
+from scheduler.framework.ops import IntArray
+from scheduler.framework.plugin import Plugin
+
+Few: TypeAlias = list[tuple[int, int]]
+"""Changed rows with their facets, few enough to follow one by one."""
+
+FEW_ROWS = 8
+"""Up to so many changed rows are brought up to date one by one, on Python ints: cheaper than arrays of that length."""
+
+
+class HasFacets(Protocol):
+    facets: int
+
+
+ColumnT = TypeVar("ColumnT", bound=HasFacets)
+
+
+class TouchedBy(dict[int, tuple[ColumnT, ...]]):
+    """The columns that a change of some facets touches, by these facets; worked out when first asked for."""
+
+    def __init__(self, columns: Sequence[ColumnT]) -> None:
+        super().__init__()
+        self._columns = columns
+
+    def __missing__(self, facets: int) -> tuple[ColumnT, ...]:
+        touched = self[facets] = tuple(column for column in self._columns if facets & column.facets)
+        return touched
+
+
+def facets_of(plugin: Plugin) -> int:
+    """What the plugin reads of a row. Another node in the row is news to each of them, also to one that reads nothing."""
+    return int(plugin.facets | Facet.NAME)
+
+
+def input_facets_of(plugin: Plugin) -> int:
+    """The facets of which a change, of any row, can change an input beyond the row that the plugin reads."""
+    facets = 0
+    for each in plugin.inputs:
+        facets |= int(each.facet)
+    return facets
+
+
+def merged(few: Few, rows: Iterable[int]) -> Few:
+    """The changed rows and others besides, of which nothing changed itself; ascending."""
+    of_row = dict.fromkeys(rows, 0)
+    of_row.update(few)
+    return sorted(of_row.items())
+
+
+def with_rows(changes: Few | Changes, rows: IntArray) -> Few | Changes:
+    """The changes, and rows besides of which nothing changed itself."""
+    if not len(rows):
+        return changes
+    if not isinstance(changes, Changes):
+        if len(changes) + len(rows) <= FEW_ROWS:
+            return merged(changes, rows.tolist())
+        changes = Changes(*np.array(changes, np.int64).reshape(-1, 2).T)
+    union = np.union1d(changes.rows, rows)
+    facets = np.zeros(len(union), np.int64)
+    facets[np.searchsorted(union, changes.rows)] = changes.facets
+    return Changes(union, facets)
+
+
+def rows_for(changes: Changes, facets: int) -> IntArray:
+    """The changed rows of which a plugin that reads these facets could notice the change."""
+    if facets & int(ALL_FACETS) == int(ALL_FACETS):
+        return changes.rows
+    rows: IntArray = changes.rows[(changes.facets & facets) != 0]
+    return rows
+
+
+def few_or_many(table: NodeTable, position: int) -> Few | Changes | None:
+    """What changed since a position in the journal; None when that is not known, or the position is negative."""
+    if position < 0:
+        return None
+    few = table.recent(position, FEW_ROWS)
+    if few is not None:
+        return few
+    # Many changes can be of few rows.
+    changes = table.changes_since(position)
+    if changes is None or len(changes.rows) > FEW_ROWS:
+        return changes
+    return list(zip(changes.rows.tolist(), changes.facets.tolist(), strict=True))

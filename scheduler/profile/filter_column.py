@@ -1,0 +1,130 @@
+"""FilterColumn: what one Filter plugin says of every row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scheduler.cache.node_table import NodeTable
+from scheduler.cache.views import row_view_of
+from scheduler.framework.ops import IntArray, MaskArray
+from scheduler.framework.plugin import CycleState, FilterPlugin, PreFilterPlugin
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Code, Reason, Status
+from scheduler.profile.changed_rows import facets_of, input_facets_of
+from scheduler.profile.failure import PluginFailure, Stage
+
+
+class FilterColumn:
+    """One plugin's masks over all rows, shape ``(size,)``."""
+
+    def __init__(
+        self,
+        plugin: FilterPlugin,
+        state: CycleState,
+        pod: PodInfo,
+        table: NodeTable,
+        pre_filter: PreFilterPlugin | None = None,
+        *,
+        skipped: bool = False,
+    ) -> None:
+        self.plugin = plugin
+        self.facets = facets_of(plugin)
+        self.input_facets = input_facets_of(plugin)
+        """A change of these, of any row, can be one of the inputs beyond the row."""
+        self.skipped = skipped
+        """PreFilter has nothing for Filter to look at: every node passes."""
+        self._pre_filter = pre_filter
+        self._token: tuple[int, ...] = ()
+        # Made once: for one changed row that takes longer than many a rule.
+        self._row = row_view_of(type(plugin))(table)
+        self._state = state
+        self._pod = pod
+        try:
+            self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
+        except Exception as error:
+            raise self._failed(error) from error
+        self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
+        self.cells = self.masks.data
+        self.failure: PluginFailure | None = None
+
+    def _failed(self, error: Exception) -> PluginFailure:
+        text = f'running "{self.plugin.name}" filter plugin: {error}'
+        return PluginFailure(text, self.plugin.name, Stage.FILTER)
+
+    def evaluate(self, table: NodeTable, rows: IntArray | None) -> None:
+        """Run the plugin on these rows, or on all. A failure is kept until all are run again: see ``Filtering``."""
+        if rows is None:
+            self.failure = None
+        try:
+            if rows is None:
+                self.resize(table.size)
+                self._token = self._token_now(table)
+                if self.skipped:
+                    self.masks[:] = 0
+                else:
+                    self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
+            elif self.skipped:
+                self.masks[rows] = 0
+            else:
+                self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            self.failure = self._failed(error)
+            self.failure.__cause__ = error
+
+    def evaluate_row(self, table: NodeTable, row: int) -> bool:
+        """Run the plugin on one row; whether its answer is another one now. A failure is kept as by ``evaluate``."""
+        try:
+            mask: Any = 0 if self.skipped else self.plugin.filter(self._state, self._pod, self._row.at(row))
+            if mask == self.cells[row]:
+                return False
+            self.cells[row] = mask
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything
+            self.failure = self._failed(error)
+            self.failure.__cause__ = error
+        return True
+
+    def has_new_inputs(self, table: NodeTable) -> bool:
+        """Whether an input beyond the row changed since all rows were evaluated."""
+        try:
+            return self._token_now(table) != self._token
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def _token_now(self, table: NodeTable) -> tuple[int, ...]:
+        return self.plugin.filter_token(self._state, self._pod, table.columns(self.plugin)) if self.input_facets else ()
+
+    def renew(self, table: NodeTable) -> IntArray | None:
+        """Run PreFilter and every row anew; the rows that get another answer, or None when PreFilter says something else.
+
+        Raises:
+            PluginFailure: PreFilter failed.
+        """
+        if self._pre_filter is not None:
+            try:
+                result = self._pre_filter.pre_filter(self._state, self._pod, table.columns(self.plugin))
+            except Exception as error:
+                text = f'running PreFilter plugin "{self.plugin.name}": {error}'
+                raise PluginFailure(text, self.plugin.name, Stage.PRE_FILTER) from error
+            if result.node_names is not None or result.status.code not in (Code.SUCCESS, Code.SKIP):
+                return None
+            self.skipped = result.status.code is Code.SKIP
+        self.resize(table.size)
+        before = self.masks.copy()
+        self.evaluate(table, None)
+        return np.flatnonzero(self.masks != before)
+
+    def resize(self, size: int) -> None:
+        """Make room for new rows; what they hold is worked out when they are evaluated."""
+        if size != len(self.masks):
+            grown = np.zeros(size, dtype=np.uint64)
+            grown[: len(self.masks)] = self.masks[:size]
+            self.masks = grown
+            self.cells = grown.data
+
+    def status_of(self, mask: int) -> Status:
+        """What a non-zero mask says: all its reasons; unresolvable when any of them is."""
+        given = [reason for number, reason in enumerate(self.reasons) if mask >> number & 1]
+        code = max((reason.code for reason in given), default=Code.UNSCHEDULABLE)
+        return Status(code, tuple(reason.text for reason in given), self.plugin.name)

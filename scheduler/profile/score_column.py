@@ -1,0 +1,221 @@
+"""ScoreColumn: what one Score plugin gives every row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scheduler.cache.node_table import Changes, NodeTable
+from scheduler.cache.views import row_view_of
+from scheduler.framework.facet import Input
+from scheduler.framework.ops import BoolArray, IntArray
+from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, PreScorePlugin, ScorePlugin
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Code
+from scheduler.framework.view import NodeView
+from scheduler.profile.changed_rows import facets_of, input_facets_of, rows_for
+from scheduler.profile.extrema import Extrema
+from scheduler.profile.failure import PluginFailure, Stage
+
+
+class ScoreColumn:
+    """One plugin's raw and weighted scores over all rows, shape ``(size,)``. Rows that are not feasible hold anything."""
+
+    def __init__(
+        self,
+        plugin: ScorePlugin,
+        weight: int,
+        state: CycleState,
+        pod: PodInfo,
+        table: NodeTable,
+        pre_score: PreScorePlugin | None = None,
+        *,
+        skipped: bool = False,
+    ) -> None:
+        self.plugin = plugin
+        self.weight = weight
+        self.facets = facets_of(plugin)
+        self.input_facets = input_facets_of(plugin)
+        """A change of these, of any row, can be one of the inputs beyond the row."""
+        self.reads_feasible = Input.FEASIBLE in plugin.inputs
+        self.skipped = skipped
+        """PreScore has nothing for Score to look at: the plugin gives no scores."""
+        self.normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
+        # Made once: for one changed row that takes longer than many a rule.
+        self._row = row_view_of(type(plugin))(table)
+        self._state = state
+        self._pod = pod
+        self._pre_score = pre_score
+        self._token: tuple[int, ...] = ()
+        self._extrema = Extrema()
+        self._settled = self._extrema.values
+        self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+    def _keep(self, raw: IntArray, weighted: IntArray) -> None:
+        self.raw, self.weighted = raw, weighted
+        self.raw_cells, self.weighted_cells = raw.data, weighted.data
+
+    def resize(self, size: int) -> None:
+        """Make room for new rows; what they hold is worked out when they are scored."""
+        if size != len(self.raw):
+            grown = [np.zeros(size, dtype=np.int64) for _ in range(2)]
+            grown[0][: len(self.raw)] = self.raw[:size]
+            grown[1][: len(self.weighted)] = self.weighted[:size]
+            self._keep(*grown)
+
+    def score_all(self, table: NodeTable, feasible: BoolArray) -> None:
+        """Score every row, PreScore having run."""
+        try:
+            self._token = self._token_now(table, feasible)
+            if self.skipped:
+                self.raw[:] = 0
+            else:
+                self.raw[:] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, feasible=feasible))
+        except Exception as error:
+            raise self._failed(error) from error
+        self._extrema.lose()
+        self.settle(feasible)
+
+    def has_new_inputs(self, table: NodeTable, feasible: BoolArray) -> bool:
+        """Whether an input beyond the row changed since all rows were scored; that of Input.FEASIBLE is not looked at."""
+        try:
+            return self._token_now(table, feasible) != self._token
+        except Exception as error:
+            raise self._failed(error) from error
+
+    def _token_now(self, table: NodeTable, feasible: BoolArray) -> tuple[int, ...]:
+        if not self.input_facets:
+            return ()
+        return self.plugin.score_token(self._state, self._pod, table.columns(self.plugin, feasible=feasible))
+
+    def run_pre_score(self, table: NodeTable, feasible: BoolArray) -> None:
+        """Ask PreScore, if the plugin takes part in it, whether there is something to score.
+
+        Raises:
+            PluginFailure: it failed.
+        """
+        if self._pre_score is not None:
+            self.skipped = is_skipped(self._pre_score, self._state, self._pod, table, feasible)
+
+    def score_rows(self, table: NodeTable, changes: Changes) -> None:
+        """Score the changed rows; ``settle`` is due."""
+        rows = rows_for(changes, self.facets)
+        if len(rows) and not self.skipped:
+            try:
+                self.raw[rows] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, rows))
+            except Exception as error:
+                raise self._failed(error) from error
+        # So many rows can have moved an extremum in ways that are dearer to follow than to look for.
+        self._extrema.lose()
+
+    def score_row(self, table: NodeTable, row: int, facets: int, was: bool, now: bool) -> bool:
+        """Score a changed row, and follow what that and its being feasible do to the extrema; whether ``settle`` is due."""
+        score: Any = self.raw_cells[row]
+        old = score
+        if facets & self.facets and not self.skipped:
+            try:
+                score = self.plugin.score(self._state, self._pod, self._row.at(row))
+                self.raw_cells[row] = score
+            except Exception as error:
+                raise self._failed(error) from error
+        if self.normalizer is None or (was == now and score == old):
+            return False
+        if was:
+            self._extrema.leave(old)
+        if now:
+            self._extrema.enter(score)
+        return True
+
+    def settle(self, now: BoolArray) -> bool:
+        """Take the extrema as they are now; whether one moved, so that every final score may be another.
+
+        Args:
+            now: the feasible rows.
+        """
+        if self.normalizer is None:
+            return False
+        if self._extrema.is_lost:
+            self._extrema.find(self.raw, now)
+        before, self._settled = self._settled, self._extrema.values
+        return self._settled != before
+
+    def _failed(self, error: Exception) -> PluginFailure:
+        text = f'running Score plugins: plugin "{self.plugin.name}" failed with: {error}'
+        return PluginFailure(text, self.plugin.name, Stage.SCORE)
+
+    def normalized(self, table: NodeTable, rows: IntArray | None) -> IntArray:
+        """The final scores of these rows, or of all."""
+        raw = self.raw if rows is None else self.raw[rows]
+        if self.normalizer is None or self.skipped:
+            return raw
+        return self._normalize(table.columns(self.plugin, rows), raw, *self._extrema.values)
+
+    def normalized_over(self, table: NodeTable, feasible: BoolArray) -> IntArray:
+        """The final scores of all rows if these were the feasible ones; nothing is kept of it."""
+        if self.normalizer is None or self.skipped:
+            return self.raw
+        extrema = Extrema()
+        extrema.find(self.raw, feasible)
+        return self._normalize(table.columns(self.plugin), self.raw, *extrema.values)
+
+    def normalized_row(self, table: NodeTable, row: int) -> int:
+        """The final score of one row, of a plugin that normalizes."""
+        assert self.normalizer is not None
+        raw: int = self.raw_cells[row]
+        if self.skipped:
+            return raw
+        nodes = self._row.at(row)
+        try:
+            final = self.normalizer.normalize(self._state, self._pod, nodes, raw, *self._extrema.values)
+        except Exception as error:
+            raise self._normalize_failed(error) from error
+        return int(final)
+
+    def _normalize(self, nodes: NodeView, raw: IntArray, low: int, high: int) -> IntArray:
+        assert self.normalizer is not None
+        try:
+            final = self.normalizer.normalize(self._state, self._pod, nodes, raw, low, high)
+            return np.asarray(final, dtype=np.int64)
+        except Exception as error:
+            raise self._normalize_failed(error) from error
+
+    def _normalize_failed(self, error: Exception) -> PluginFailure:
+        text = f'running Normalize on Score plugins: plugin "{self.plugin.name}" failed with: {error}'
+        return PluginFailure(text, self.plugin.name, Stage.NORMALIZE)
+
+    def check(self, scores: IntArray, feasible: BoolArray) -> None:
+        """Raises: PluginFailure, when a final score of a feasible row lies outside 0..100."""
+        # Mostly none does, of any row: to see that takes a fifth of the time.
+        if not len(scores) or (scores.min() >= 0 and scores.max() <= MAX_NODE_SCORE):
+            return
+        scores = scores[feasible]
+        wrong = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
+        if len(wrong):
+            raise self.out_of_range(int(wrong[0]))
+
+    def out_of_range(self, score: int) -> PluginFailure:
+        text = (
+            f'applying score defaultWeights on Score plugins: plugin "{self.plugin.name}" returns an invalid score '
+            f"{score}, it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+        )
+        return PluginFailure(text, self.plugin.name, Stage.NORMALIZE)
+
+
+def is_skipped(plugin: PreScorePlugin, state: CycleState, pod: PodInfo, table: NodeTable, feasible: BoolArray) -> bool:
+    """Run PreScore of one plugin; whether it leaves nothing to score (kube-scheduler 1.37: RunPreScorePlugins).
+
+    Raises:
+        PluginFailure: it failed.
+    """
+    try:
+        status = plugin.pre_score(state, pod, table.columns(plugin, feasible=feasible))
+    except Exception as error:
+        raise _pre_score_failed(plugin, str(error)) from error
+    if status.code not in (Code.SUCCESS, Code.SKIP):
+        raise _pre_score_failed(plugin, status.message)
+    return status.code is Code.SKIP
+
+
+def _pre_score_failed(plugin: PreScorePlugin, message: str) -> PluginFailure:
+    return PluginFailure(f'running PreScore plugin "{plugin.name}": {message}', plugin.name, Stage.PRE_SCORE)
