@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
+
+// namesIn finds what a reason quotes, and claims by namespace and name.
+var namesIn = regexp.MustCompile(`"[^"]*"|\b(PVC|pod) [^ /]+/[^ :]+`)
 
 func (o *oracle) count(what string) { o.counts[what]++ }
 
@@ -32,7 +36,7 @@ func (o *oracle) countStatus(point string, s status) {
 		o.count(point + "/Success")
 	}
 	for _, reason := range s.Reasons {
-		o.count(strings.Join([]string{point, s.Plugin, s.Code, reason}, "/"))
+		o.count(strings.Join([]string{point, s.Plugin, s.Code, namesIn.ReplaceAllString(reason, "NAME")}, "/"))
 	}
 	o.countIf(len(s.Reasons) > 1, point+"/several reasons of one node")
 }
@@ -220,4 +224,15 @@ func (o *oracle) countPodStep(before, after *v1.Pod) {
 	o.countIf(!maps.Equal(before.Labels, after.Labels), "step/pod labels")
 	o.countIf(!equality.Semantic.DeepEqual(before.Spec, after.Spec), "step/pod spec")
 	o.countIf(!equality.Semantic.DeepEqual(before.Status, after.Status), "step/pod status")
+}
+
+func (o *oracle) countObjectStep(kind string, before, after object) {
+	switch {
+	case before == nil:
+		o.count("step/" + kind + " added")
+	case equality.Semantic.DeepEqual(before, after):
+		o.count("step/" + kind + " unchanged")
+	default:
+		o.count("step/" + kind + " changed")
+	}
 }

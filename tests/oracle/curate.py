@@ -12,7 +12,7 @@ from tests.oracle.cases import FOLDER, KeptCase, write
 from tests.oracle.configs import BROKEN, BROKEN_PROFILE, GROUP
 from tests.oracle.draw import Json
 from tests.oracle.generate import REFUSED, UNREADABLE, Case, case, encode, sequence
-from tests.oracle.program import Program, build, sources_digest
+from tests.oracle.program import Program, oracle_command, sources_digest
 from tests.oracle.traps import TRAPS
 
 SEED = 1
@@ -35,7 +35,7 @@ SHORTEST = 250  # an unreadable line is shorter
 
 
 def main() -> None:
-    program = Program("the oracle", [build(), "-each"])
+    program = Program("the oracle", oracle_command("-each"))
     for old in (*FOLDER.glob(f"{PREFIX}*.json"), *FOLDER.glob("trap-*.json"), *FOLDER.glob("refused-*.json")):
         old.unlink()
     for trap in TRAPS:

@@ -81,6 +81,9 @@ func (o *oracle) evaluate(pod *v1.Pod) (*evaluation, error) {
 	o.countPod(pod)
 	profile := o.frameworkFor(pod.Spec.SchedulerName)
 	o.snapshot.SharedLister = o.snapshotFor(pod)
+	if err := o.put(o.state.others); err != nil {
+		return nil, err
+	}
 	all, err := o.snapshot.NodeInfos().List()
 	if err != nil {
 		return nil, err

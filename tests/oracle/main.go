@@ -15,6 +15,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"k8s.io/klog/v2"
 )
@@ -22,11 +23,12 @@ import (
 func main() {
 	countsFile := flag.String("counts", "", "file for the counts of what was reached (default: standard error)")
 	each := flag.Bool("each", false, "add the list of what was reached to every answer, as \"reached\"")
+	missing := flag.String("missing", "DynamicResources,DefaultPreemption", "plugins to take out of every profile")
 	flag.Parse()
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 
-	o := newOracle()
+	o := newOracle(strings.Split(*missing, ",")...)
 	if err := o.serve(os.Stdin, os.Stdout, *each); err != nil {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		os.Exit(1)

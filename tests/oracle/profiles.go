@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2"
@@ -21,17 +20,11 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/dynamicresources"
-	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/names"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodevolumelimits"
 	"k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 	"k8s.io/kubernetes/pkg/scheduler/profile"
 	"k8s.io/kubernetes/pkg/scheduler/util/assumecache"
-)
-
-// missing are kube-scheduler's default plugins that the other side does not have yet: they are taken out of every profile.
-var missing = sets.New(
-	names.VolumeRestrictions, names.NodeVolumeLimits, names.VolumeBinding, names.VolumeZone, names.PodTopologySpread,
-	names.InterPodAffinity, names.DynamicResources, names.DefaultPreemption, names.NodeDeclaredFeatures,
 )
 
 // cacheSize bounds the configurations whose plugins are kept, because building them costs more than most answers.
@@ -44,6 +37,8 @@ type oracle struct {
 	ctx      context.Context
 	snapshot *lister
 	options  []runtime.Option
+	stores   map[string]*listed
+	missing  sets.Set[string] // plugins that the other side does not have: they are taken out of every profile
 	cached   map[string]*profileSet
 	state    *state
 	profiles *profileSet
@@ -59,17 +54,18 @@ type profileSet struct {
 	described  map[string][]string // what a profile's arguments are counted as
 }
 
-func newOracle() *oracle {
+func newOracle(missing ...string) *oracle {
 	metrics.Register()
 	ctx := klog.NewContext(context.Background(), logr.Discard())
 	client, snapshot := fake.NewClientset(), &lister{}
-	factory := informers.NewSharedInformerFactory(client, 0)
+	factory, stores := informersFor(client)
 	claims := assumecache.NewAssumeCache(logr.Discard(), factory.Resource().V1().ResourceClaims().Informer(), "ResourceClaim", "", nil)
 	return &oracle{
-		ctx: ctx, snapshot: snapshot, cached: map[string]*profileSet{}, counts: map[string]int{}, total: map[string]int{},
+		ctx: ctx, snapshot: snapshot, stores: stores, missing: sets.New(missing...), cached: map[string]*profileSet{}, counts: map[string]int{}, total: map[string]int{},
 		options: []runtime.Option{
 			runtime.WithClientSet(client),
 			runtime.WithInformerFactory(factory),
+			runtime.WithSharedCSIManager(nodevolumelimits.NewCSIManager(factory.Storage().V1().CSINodes().Lister())),
 			runtime.WithSharedDRAManager(dynamicresources.NewDRAManager(ctx, claims, nil, factory)),
 			runtime.WithSnapshotSharedLister(snapshot),
 			runtime.WithMetricsRecorder(metrics.NewMetricsAsyncRecorder(1000, time.Hour, ctx.Done())),
@@ -88,7 +84,7 @@ func (o *oracle) profilesFor(raw json.RawMessage) (*profileSet, error) {
 	}
 	set := &profileSet{first: cfg.Profiles[0].SchedulerName, strategies: map[string]string{}, described: map[string][]string{}}
 	for i := range cfg.Profiles {
-		withoutMissing(cfg.Profiles[i].Plugins)
+		o.withoutMissing(cfg.Profiles[i].Plugins)
 		set.described[cfg.Profiles[i].SchedulerName] = describe(&cfg.Profiles[i])
 		for _, c := range cfg.Profiles[i].PluginConfig {
 			if args, ok := c.Args.(*config.NodeResourcesFitArgs); ok && args.ScoringStrategy != nil {
@@ -128,12 +124,12 @@ func load(raw json.RawMessage) (*config.KubeSchedulerConfiguration, error) {
 }
 
 // withoutMissing works on the merged sets, after the defaults have gone in.
-func withoutMissing(p *config.Plugins) {
+func (o *oracle) withoutMissing(p *config.Plugins) {
 	for _, set := range []*config.PluginSet{
 		&p.MultiPoint, &p.PreEnqueue, &p.PreFilter, &p.Filter, &p.PostFilter, &p.PreScore, &p.Score,
 		&p.Reserve, &p.Permit, &p.PreBind, &p.Bind, &p.PostBind, &p.PodGroupPostFilter,
 	} {
-		set.Enabled = slices.DeleteFunc(set.Enabled, func(plugin config.Plugin) bool { return missing.Has(plugin.Name) })
+		set.Enabled = slices.DeleteFunc(set.Enabled, func(plugin config.Plugin) bool { return o.missing.Has(plugin.Name) })
 	}
 }
 

@@ -31,14 +31,23 @@ type reference struct {
 	} `json:"metadata"`
 }
 
-// state is what the last lines have built: nodes by name, pods by namespace and name.
+// state is what the last lines have built: nodes by name, pods and all other objects by namespace and name.
 type state struct {
-	nodes map[string]*v1.Node
-	pods  map[string]*v1.Pod
+	nodes  map[string]*v1.Node
+	pods   map[string]*v1.Pod
+	others map[string]map[string]object // by kind
+}
+
+func newState() *state {
+	return &state{nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}, others: map[string]map[string]object{}}
 }
 
 func (s *state) copy() *state {
-	return &state{nodes: maps.Clone(s.nodes), pods: maps.Clone(s.pods)}
+	made := &state{nodes: maps.Clone(s.nodes), pods: maps.Clone(s.pods), others: map[string]map[string]object{}}
+	for kind, objects := range s.others {
+		made.others[kind] = maps.Clone(objects)
+	}
+	return made
 }
 
 // read decodes a line and brings state and configuration up to date; a line that is refused changes neither.
@@ -53,7 +62,7 @@ func (o *oracle) read(data []byte) (*v1.Pod, string, error) {
 		return nil, "line", errors.Join(errors.New("unreadable line: pod is missing or cannot be decoded"), err)
 	}
 	canonical(podQuantities(pod)...)
-	next, profiles := &state{nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}}, o.profiles
+	next, profiles := newState(), o.profiles
 	changed := l.Apply
 	if l.Objects != nil {
 		changed = *l.Objects
@@ -94,6 +103,13 @@ func (o *oracle) remove(s *state, references []reference) {
 				o.count("step/pod deleted")
 				continue
 			}
+		default:
+			key := keyOf(r.Metadata.Namespace, r.Metadata.Name)
+			if one, known := s.others[r.Kind][key]; known && (r.Metadata.UID == "" || r.Metadata.UID == string(one.GetUID())) {
+				delete(s.others[r.Kind], key)
+				o.count("step/" + r.Kind + " deleted")
+				continue
+			}
 		}
 		o.count("step/nothing deleted")
 	}
@@ -129,6 +145,21 @@ func (o *oracle) apply(s *state, objects []json.RawMessage, step bool) error {
 			s.pods[key] = pod
 		case "":
 			return fmt.Errorf("object %d has no kind", i)
+		default:
+			one, err := readObject(kind.Kind, raw)
+			if err != nil {
+				return fmt.Errorf("%s %q: %w", kind.Kind, kind.Metadata.Name, err)
+			} else if one == nil {
+				continue
+			}
+			if s.others[kind.Kind] == nil {
+				s.others[kind.Kind] = map[string]object{}
+			}
+			key := keyOf(one.GetNamespace(), one.GetName())
+			if step {
+				o.countObjectStep(kind.Kind, s.others[kind.Kind][key], one)
+			}
+			s.others[kind.Kind][key] = one
 		}
 	}
 	return nil
@@ -139,9 +170,15 @@ func (o *oracle) apply(s *state, objects []json.RawMessage, step bool) error {
 func canonical(lists ...v1.ResourceList) {
 	for _, list := range lists {
 		for name, quantity := range list {
-			list[name] = resource.MustParse(quantity.String())
+			list[name] = canonicalQuantity(quantity)
 		}
 	}
+}
+
+type resourceQuantity = resource.Quantity
+
+func canonicalQuantity(quantity resourceQuantity) resourceQuantity {
+	return resource.MustParse(quantity.String())
 }
 
 func podQuantities(pod *v1.Pod) []v1.ResourceList {
