@@ -14,11 +14,15 @@ from scheduler.framework.plugin import (
     MAX_NODE_SCORE,
     BindPlugin,
     FilterPlugin,
+    PermitPlugin,
     Plugin,
+    PostBindPlugin,
+    PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreScorePlugin,
     QueueSortPlugin,
+    ReservePlugin,
     ScorePlugin,
 )
 from scheduler.profile.profile import Profile, WeightedScore
@@ -47,11 +51,11 @@ EXTENSION_POINTS = (
     ExtensionPoint("postFilter", "PostFilterPlugin", None),
     ExtensionPoint("preScore", "PreScorePlugin", PreScorePlugin),
     ExtensionPoint("score", "ScorePlugin", ScorePlugin),
-    ExtensionPoint("reserve", "ReservePlugin", None),
-    ExtensionPoint("permit", "PermitPlugin", None),
-    ExtensionPoint("preBind", "PreBindPlugin", None),
+    ExtensionPoint("reserve", "ReservePlugin", ReservePlugin),
+    ExtensionPoint("permit", "PermitPlugin", PermitPlugin),
+    ExtensionPoint("preBind", "PreBindPlugin", PreBindPlugin),
     ExtensionPoint("bind", "BindPlugin", BindPlugin),
-    ExtensionPoint("postBind", "PostBindPlugin", None),
+    ExtensionPoint("postBind", "PostBindPlugin", PostBindPlugin),
     ExtensionPoint("placementGenerate", "PlacementGeneratePlugin", None),
     ExtensionPoint("placementScore", "PlacementScorePlugin", None),
     ExtensionPoint("podGroupPostFilter", "PodGroupPostFilterPlugin", None),
@@ -98,6 +102,10 @@ class PluginSet:
                 WeightedScore(plugin=plugin, weight=self.weights[plugin.name])
                 for plugin in cast(tuple[ScorePlugin, ...], points["score"])
             ),
+            reserve=cast(tuple[ReservePlugin, ...], points["reserve"]),
+            permit=cast(tuple[PermitPlugin, ...], points["permit"]),
+            pre_bind=cast(tuple[PreBindPlugin, ...], points["preBind"]),
+            post_bind=cast(tuple[PostBindPlugin, ...], points["postBind"]),
         )
 
 

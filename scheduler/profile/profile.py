@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.plugin import (
+    BindingCyclePlugin,
     EnqueueExtensions,
     FilterPlugin,
+    PermitPlugin,
     Plugin,
+    PostBindPlugin,
+    PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreScorePlugin,
     QueueSortPlugin,
+    ReservePlugin,
     ScorePlugin,
     SignPlugin,
     Unsignable,
@@ -46,6 +52,10 @@ class Profile:
     filter: tuple[FilterPlugin, ...] = ()
     pre_score: tuple[PreScorePlugin, ...] = ()
     score: tuple[WeightedScore, ...] = ()
+    reserve: tuple[ReservePlugin, ...] = ()
+    permit: tuple[PermitPlugin, ...] = ()
+    pre_bind: tuple[PreBindPlugin, ...] = ()
+    post_bind: tuple[PostBindPlugin, ...] = ()
 
     def run_pre_enqueue(self, pod: PodInfo) -> Status:
         """The first plugin that keeps the pod out of the active queue, or success. A plugin that fails keeps it out too."""
@@ -92,12 +102,24 @@ class Profile:
             found.setdefault(plugin.name, plugin)
         return tuple(found.values())
 
+    @cached_property
+    def binding_plugins(self) -> tuple[BindingCyclePlugin, ...]:
+        """Plugins that take part in Reserve, Permit, PreBind or PostBind, each once, in order."""
+        found: dict[str, BindingCyclePlugin] = {}
+        for plugin in (*self.reserve, *self.permit, *self.pre_bind, *self.post_bind):
+            found.setdefault(plugin.name, plugin)
+        return tuple(found.values())
+
+    def patched_kinds(self) -> tuple[str, ...]:
+        """Kinds of objects that PreBind plugins write, sorted."""
+        return tuple(sorted({kind for plugin in self.pre_bind for kind in plugin.patches}))
+
     def events_of(self, plugin_name: str) -> tuple[ClusterEvent, ...]:
         """What the named plugin registered for; nothing for one that is not of this profile.
 
         One that says nothing about it hears of everything (kube-scheduler 1.37: fillEventToPluginMap).
         """
-        for plugin in (*self.pre_enqueue, *self.pre_filter, *self.filter):
+        for plugin in (*self.pre_enqueue, *self.pre_filter, *self.filter, *self.reserve, *self.permit):
             if plugin.name == plugin_name:
                 return plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else _ANYTHING
         return ()
