@@ -142,8 +142,7 @@ def run_burst(control_plane: ControlPlane) -> Burst:
         burst.nodes = list(nodes.objects.values())
         burst.originals = {version_of(event.object): event.object for event in (*pods.events, *nodes.events)}
     burst.events = admin.list_objects(EVENTS)
-    burst.binding_answers = binding_answers(admin)
-    burst.binding_answers.subtract(before)
+    burst.binding_answers = binding_answers(admin) - before
     return burst
 
 
