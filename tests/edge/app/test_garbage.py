@@ -2,9 +2,6 @@
 
 import asyncio
 import gc
-from collections.abc import Iterator
-
-import pytest
 
 from scheduler.app.garbage import YOUNGEST, spare_once
 
@@ -12,14 +9,6 @@ from scheduler.app.garbage import YOUNGEST, spare_once
 class Cell:
     def __init__(self) -> None:
         self.itself = self
-
-
-@pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
-    thresholds = gc.get_threshold()
-    yield
-    gc.unfreeze()
-    gc.set_threshold(*thresholds)
 
 
 def cells() -> int:
