@@ -18,7 +18,7 @@ from scheduler.app.garbage import spare_once
 from scheduler.app.loop import Loop
 from scheduler.app.runtime import BINDS_IN_FLIGHT, Runtime
 from scheduler.config.configuration import Configuration, load
-from scheduler.core.state import BadObject
+from scheduler.core.state import Complaint
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import load_credentials
 from scheduler.kube.transport import Transport
@@ -38,11 +38,11 @@ class NullRuntime(Runtime):
             wall=time.time,
             clock=time.perf_counter,
             on_cycle=self._cycle_done,
-            on_bad_object=_none_is_bad,
+            on_complaint=_none_is_bad,
         )
 
 
-def _none_is_bad(bad: BadObject) -> None:
+def _none_is_bad(bad: Complaint) -> None:
     raise AssertionError(bad)
 
 

@@ -12,7 +12,7 @@ from scheduler.api.objects import Pod, key_of
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import BindPod, Instruction, PodReference, RecordEvent
 from scheduler.core.measurements import ASSUMED
-from scheduler.core.state import BadObject
+from scheduler.core.state import Complaint
 from scheduler.core.stimulus import BindFailed, NodeApplied, PodApplied, PodBound, Stimulus
 
 
@@ -62,7 +62,7 @@ class RoundRobin:
             feasible=len(self._nodes),
         )
 
-    def take_bad_objects(self) -> list[BadObject]:
+    def take_complaints(self) -> list[Complaint]:
         return []
 
     def _pod_applied(self, pod: Pod) -> None:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import Instruction
-from scheduler.core.state import BadObject
+from scheduler.core.state import Complaint
 from scheduler.core.stimulus import Stimulus, Tick
 
 SLICE_SECONDS = 0.005
@@ -24,7 +24,7 @@ class Brain(Protocol):
 
     def schedule_one(self, now: float) -> CycleResult | None: ...
 
-    def take_bad_objects(self) -> list[BadObject]: ...
+    def take_complaints(self) -> list[Complaint]: ...
 
 
 class Loop:
@@ -37,7 +37,7 @@ class Loop:
         wall: seconds since the epoch, given to the core as ``now``.
         clock: a monotonic clock in seconds, for slices and durations.
         on_cycle: told of every cycle and how long it took.
-        on_bad_object: told of every object that could not be understood.
+        on_complaint: told of every object that could not be understood and of every plugin that failed unseen.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Loop:
         wall: Callable[[], float],
         clock: Callable[[], float],
         on_cycle: Callable[[CycleResult, float], None],
-        on_bad_object: Callable[[BadObject], None],
+        on_complaint: Callable[[Complaint], None],
     ) -> None:
         self._brain = brain
         self._dispatch = dispatch
@@ -57,7 +57,7 @@ class Loop:
         self._wall = wall
         self._clock = clock
         self._on_cycle = on_cycle
-        self._on_bad_object = on_bad_object
+        self._on_complaint = on_complaint
         self._inbox: deque[Stimulus] = deque()
         self._wake = asyncio.Event()
         self._scheduling = False
@@ -87,21 +87,25 @@ class Loop:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
-                while self._work():
+                while self._slice():
                     await asyncio.sleep(0)
         finally:
             ticker.cancel()
 
+    def _slice(self) -> bool:
+        """Work for a few milliseconds; whether there is more to do at once."""
+        is_unfinished = self._work()
+        for complaint in self._brain.take_complaints():
+            self._on_complaint(complaint)
+        return is_unfinished
+
     def _work(self) -> bool:
-        """One slice; whether there is more to do at once."""
         end = self._clock() + SLICE_SECONDS
         while self._inbox:
             for instruction in self._brain.handle(self._inbox.popleft()):
                 self._dispatch(instruction)
             if self._clock() >= end:
                 return True
-        for bad in self._brain.take_bad_objects():
-            self._on_bad_object(bad)
         while self._scheduling and self._has_room():
             began = self._clock()
             result = self._brain.schedule_one(self._wall())

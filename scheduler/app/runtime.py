@@ -14,7 +14,7 @@ from scheduler.app.loop import Brain, Loop
 from scheduler.config.configuration import Configuration
 from scheduler.core.cycle import CycleResult
 from scheduler.core.scheduler import Scheduler
-from scheduler.core.state import BadObject, State
+from scheduler.core.state import BadObject, Complaint, State
 from scheduler.core.story import Header, RecordingScheduler
 from scheduler.kube.access import AccessReviewError, missing_rights
 from scheduler.kube.dispatcher import Dispatcher, Unfinished
@@ -78,7 +78,7 @@ class Runtime:
             wall=time.time,
             clock=time.perf_counter,
             on_cycle=self._cycle_done,
-            on_bad_object=_log_bad_object,
+            on_complaint=_log_complaint,
         )
         self.reflectors: list[Reflector[Any]] = [Reflector(transport, resource, self._deliver) for resource in WATCHED]
         self._watches: tuple[asyncio.Task[None], ...] = ()
@@ -188,5 +188,14 @@ def _log_what_is_not_batched(off: Mapping[str, str]) -> None:
             log.warning("decisions of a profile are not reused", profile=profile, reason=reason)
 
 
-def _log_bad_object(bad: BadObject) -> None:
-    log.warning("object cannot be understood and is left out", kind=bad.kind, object=bad.key, error=bad.error)
+def _log_complaint(about: Complaint) -> None:
+    if isinstance(about, BadObject):
+        log.warning("object cannot be understood and is left out", kind=about.kind, object=about.key, error=about.error)
+    else:
+        log.error(
+            "a plugin failed; each plugin and extension point is reported once, scheduler_plugin_failures_total counts",
+            plugin=about.plugin,
+            stage=about.stage,
+            pod=about.pod,
+            error=about.error,
+        )

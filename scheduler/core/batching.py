@@ -7,7 +7,7 @@ evaluation from scratch.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -29,6 +29,8 @@ from scheduler.profile.nominated import refusals
 from scheduler.profile.profile import Profile
 from scheduler.queue.queued_pod import QueuedPod
 from scheduler.queue.scheduling_queue import SchedulingQueue
+
+OnFailure: TypeAlias = Callable[[PluginFailure, PodInfo], object]
 
 _HINT_USED = Attempt.HINT_USED  # to look a member of an Enum up takes as long as a call
 
@@ -73,6 +75,7 @@ class Batching:
 
     Args:
         chance: uniform in [0, 1): how many reused decisions go by until the next one that is checked.
+        on_failure: told when a plugin failed while an entry was brought up to date.
     """
 
     def __init__(
@@ -82,6 +85,7 @@ class Batching:
         queue: SchedulingQueue,
         options: BatchOptions,
         chance: Callable[[], float],
+        on_failure: OnFailure,
     ) -> None:
         self.counters = BatchCounters(profiles)
         self.entries: Entries[Evaluation] = Entries(options, self.counters)
@@ -92,6 +96,7 @@ class Batching:
         self._nominator = queue.nominator
         self._verify_fraction = options.verify_fraction
         self._chance = chance
+        self._on_failure = on_failure
         self._until_check = until_next(options.verify_fraction, chance())
 
     @staticmethod
@@ -186,6 +191,7 @@ class Batching:
             else:
                 attempt = _HINT_USED
         except PluginFailure as failure:
+            self._on_failure(failure, pod)
             self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)
             return None
         entry.hits += 1
@@ -248,9 +254,9 @@ class Batching:
 
 
 class Signer:
-    """Signs pods when they enter the queue. A plugin that raises leaves the pod unsigned, and is named once."""
+    """Signs pods when they enter the queue. A plugin that raises leaves the pod unsigned, and ``on_failure`` is told."""
 
-    def __init__(self, profiles: Mapping[str, Profile], on_failure: Callable[[str], object]) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], on_failure: OnFailure) -> None:
         self._profiles = profiles
         self._signatures = Signatures()
         self._on_failure = on_failure
@@ -263,6 +269,6 @@ class Signer:
         try:
             fragments = profile.sign(pod)
         except PluginFailure as failure:
-            self._on_failure(failure.plugin)
+            self._on_failure(failure, pod)
             return None
         return None if isinstance(fragments, Unsignable) else self._signatures.get(profile.scheduler_name, fragments)

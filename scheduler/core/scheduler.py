@@ -10,7 +10,7 @@ from scheduler.core import cycle, handlers
 from scheduler.core.chance import Chance
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import Instruction
-from scheduler.core.state import BadObject, State
+from scheduler.core.state import Complaint, State
 from scheduler.core.stimulus import Stimulus
 from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
@@ -44,7 +44,7 @@ class Scheduler:
         """Decide on the next pod; None when nobody waits."""
         return cycle.schedule_one(self.state, now)
 
-    def take_bad_objects(self) -> list[BadObject]:
-        """Objects that could not be understood since the last call."""
-        taken, self.state.bad_objects = self.state.bad_objects, []
+    def take_complaints(self) -> list[Complaint]:
+        """What was found to be wrong since the last call."""
+        taken, self.state.complaints = self.state.complaints, []
         return taken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import msgspec
 
@@ -16,6 +17,7 @@ from scheduler.core.measurements import Measurements
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code, Status
+from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.queued_pod import QueuedPod
@@ -54,6 +56,20 @@ class BadObject:
     error: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class PluginFault:
+    """A plugin that failed, for the log: at which extension point, and for which pod."""
+
+    plugin: str
+    stage: str
+    pod: str
+    error: str
+
+
+Complaint: TypeAlias = BadObject | PluginFault
+"""What is wrong and shows in no decision."""
+
+
 class State:
     """Everything that handlers and the cycle work on."""
 
@@ -69,9 +85,10 @@ class State:
         self.cache = cache
         self.bindings: dict[str, Binding] = {}
         self.measurements = Measurements()
-        self.bad_objects: list[BadObject] = []
+        self.complaints: list[Complaint] = []
         """New since the application last took them."""
         self._bad: dict[tuple[str, str], str] = {}
+        self._failing: set[tuple[str, Stage]] = set()
         first = next(iter(profiles.values()))
         self.queue = SchedulingQueue(
             sort_key=first.queue_sort.sort_key,
@@ -80,11 +97,16 @@ class State:
             backoff=backoff,
             sign=Signer(profiles, self._plugin_failed).sign,
         )
-        self.batching = Batching(profiles, cache, self.queue, batching, chance)
+        self.batching = Batching(profiles, cache, self.queue, batching, chance, self._plugin_failed)
         self._events: dict[tuple[str, str], tuple[ClusterEvent, ...]] = {}
 
-    def _plugin_failed(self, plugin: str) -> None:
-        self.measurements.plugin_failures[plugin] += 1
+    def _plugin_failed(self, failure: PluginFailure, pod: PodInfo) -> None:
+        """Count a failure that no cycle ends with. It is reported once for each plugin and extension point."""
+        self.measurements.plugin_failures[failure.plugin] += 1
+        if (failure.plugin, failure.stage) not in self._failing:
+            self._failing.add((failure.plugin, failure.stage))
+            fault = PluginFault(plugin=failure.plugin, stage=failure.stage.value, pod=pod.key, error=str(failure))
+            self.complaints.append(fault)
 
     def profile_of(self, pod: PodInfo) -> Profile | None:
         return self.profiles.get(pod.pod.spec.scheduler_name)
@@ -99,7 +121,7 @@ class State:
         key = key_of(metadata)
         if self._bad.get((kind, key)) != error:
             self._bad[kind, key] = error
-            self.bad_objects.append(BadObject(kind=kind, key=key, error=error))
+            self.complaints.append(BadObject(kind=kind, key=key, error=error))
 
     def report_good(self, kind: str, metadata: ObjectMeta) -> None:
         """The object can be understood now, or it is gone."""
@@ -109,7 +131,7 @@ class State:
     def _pre_enqueue(self, pod: PodInfo) -> Status:
         status = self.profiles[pod.pod.spec.scheduler_name].run_pre_enqueue(pod)
         if status.code is Code.ERROR:
-            self.measurements.plugin_failures[status.plugin] += 1
+            self._plugin_failed(PluginFailure(", ".join(status.reasons), status.plugin, Stage.PRE_ENQUEUE), pod)
         return status
 
     def _events_of(self, pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:

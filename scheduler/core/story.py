@@ -15,6 +15,7 @@ from scheduler.batch.options import BatchOptions
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import Instruction
 from scheduler.core.scheduler import Scheduler
+from scheduler.core.state import Complaint
 from scheduler.core.stimulus import Stimulus
 
 VERSION = 1
@@ -77,8 +78,8 @@ class RecordingScheduler:
             self._put(_cycle_step(now, result))
         return result
 
-    def take_bad_objects(self) -> list[Any]:
-        return list(self._scheduler.take_bad_objects())
+    def take_complaints(self) -> list[Complaint]:
+        return self._scheduler.take_complaints()
 
 
 def _cycle_step(now: float, result: CycleResult | None) -> Step:

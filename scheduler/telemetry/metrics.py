@@ -155,7 +155,9 @@ class SchedulerCollector(Collector):
             bad.add_metric([kind], count)
         yield bad
         failures = CounterMetricFamily(
-            "scheduler_plugin_failures", "Cycles that failed because a plugin did.", labels=["plugin"]
+            "scheduler_plugin_failures",
+            "Times that a plugin failed: in a cycle, in PreEnqueue, or while a pod or a kept evaluation was prepared for reuse.",
+            labels=["plugin"],
         )
         for plugin, count in sorted(measurements.plugin_failures.items()):
             failures.add_metric([plugin], count)

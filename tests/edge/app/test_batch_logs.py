@@ -6,10 +6,11 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from scheduler.app.runtime import Runtime, _log_what_is_not_batched
+from scheduler.app.runtime import Runtime, _log_complaint, _log_what_is_not_batched
 from scheduler.config.configuration import from_object
 from scheduler.core.batching import Mismatch
 from scheduler.core.cycle import CycleResult
+from scheduler.core.state import PluginFault
 
 
 def runtime() -> Runtime:
@@ -47,4 +48,19 @@ def test_a_check_that_found_another_decision_is_an_error_with_both() -> None:
         "expected": "n2",
         "age_seconds": 0.25,
         "hits": 3,
+    }
+
+
+def test_a_plugin_that_failed_in_no_cycle_is_an_error_with_plugin_and_pod() -> None:
+    with capture_logs() as logs:
+        _log_complaint(PluginFault(plugin="Breaks", stage="Sign", pod="default/p", error="no such field"))
+    (error,) = logs
+    del error["event"]
+
+    assert error == {
+        "log_level": "error",
+        "plugin": "Breaks",
+        "stage": "Sign",
+        "pod": "default/p",
+        "error": "no such field",
     }

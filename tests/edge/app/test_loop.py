@@ -11,7 +11,7 @@ import pytest
 from scheduler.app.loop import SLICE_SECONDS, Loop
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import BindPod, Instruction, PodReference
-from scheduler.core.state import BadObject
+from scheduler.core.state import BadObject, Complaint, PluginFault
 from scheduler.core.stimulus import NodeDeleted, PodBound, Stimulus, Tick
 
 pytestmark = pytest.mark.looptime
@@ -41,13 +41,14 @@ class Straw:
     def __init__(self) -> None:
         self.log: list[str] = []
         self.waiting: list[str] = []
-        self.bad: list[BadObject] = []
+        self.complaints: list[Complaint] = []
         self.cost = 0.0
         self.clock = 0.0
         self.room = 1000
         self.error: Exception | None = None
         self.asked = 0
         self.on_stimulus: Callable[[], None] = lambda: None
+        self.on_cycle: Callable[[], None] = lambda: None
         self.loop = Loop(
             self,
             dispatch=self.dispatch,
@@ -55,7 +56,7 @@ class Straw:
             wall=lambda: START + asyncio.get_running_loop().time(),
             clock=lambda: self.clock,
             on_cycle=lambda result, seconds: self.log.append(f"cycle {result.pod} {seconds:.3f}"),
-            on_bad_object=lambda bad: self.log.append(f"bad {bad.key}"),
+            on_complaint=lambda about: self.log.append(f"complaint {about.error}"),
         )
 
     def handle(self, stimulus: Stimulus) -> list[Instruction]:
@@ -76,10 +77,11 @@ class Straw:
             return None
         self.clock += self.cost
         self.log.append(f"decide at {now}")
+        self.on_cycle()
         return decision(self.waiting.pop(0))
 
-    def take_bad_objects(self) -> list[BadObject]:
-        taken, self.bad = self.bad, []
+    def take_complaints(self) -> list[Complaint]:
+        taken, self.complaints = self.complaints, []
         return taken
 
     def dispatch(self, instruction: Instruction) -> None:
@@ -279,13 +281,25 @@ async def test_after_the_stop_stimuli_are_still_handled() -> None:
 
 async def test_bad_objects_are_told_once() -> None:
     straw = Straw()
-    straw.bad = [BadObject(kind="Pod", key="default/a", error="unreadable")]
+    straw.complaints = [BadObject(kind="Pod", key="default/a", error="unreadable")]
     async with straw.running():
         straw.loop.deliver(news("a"))
         straw.loop.deliver(news("b"))
         await settle()
 
-    assert straw.log == ["handle a", "handle b", "bad default/a"]
+    assert straw.log == ["handle a", "handle b", "complaint unreadable"]
+
+
+async def test_a_plugin_that_failed_in_a_decision_is_told_of_without_waiting_for_news() -> None:
+    straw = Straw()
+    straw.waiting = ["p"]
+    fault = PluginFault(plugin="Breaks", stage="Score", pod="default/p", error="no")
+    straw.on_cycle = lambda: straw.complaints.append(fault)
+    straw.loop.start_scheduling()
+    async with straw.running():
+        await settle()
+
+    assert straw.log[-1] == "complaint no"
 
 
 async def test_deadlines_are_looked_at_on_each_whole_second() -> None:

@@ -107,8 +107,8 @@ def test_recording_changes_nothing_for_its_user(tmp_path: Path) -> None:
         assert answered == plain.handle(failed)
         assert len(answered) == 2
         assert recording.schedule_one(2.0) is None
-        bad = recording.take_bad_objects()
-        assert bad == plain.take_bad_objects()
+        bad = recording.take_complaints()
+        assert bad == plain.take_complaints()
         assert len(bad) == 1
     assert recording.state is inner.state
 

@@ -16,7 +16,8 @@ def test_an_unreadable_pod_is_counted_reported_and_not_queued() -> None:
     core = Core()
     core.pods(BAD_POD)
 
-    (bad,) = core.scheduler.take_bad_objects()
+    (bad,) = core.scheduler.take_complaints()
+    assert isinstance(bad, BadObject)
     assert (bad.kind, bad.key) == ("Pod", "default/web")
     assert bad.error.startswith("spec.containers[0].resources.requests[cpu]: ")
     assert core.state.measurements.bad_objects == {"Pod": 1}
@@ -26,16 +27,16 @@ def test_an_unreadable_pod_is_counted_reported_and_not_queued() -> None:
 def test_the_report_is_taken_once() -> None:
     core = Core()
     core.pods(BAD_POD)
-    core.scheduler.take_bad_objects()
+    core.scheduler.take_complaints()
 
-    assert core.scheduler.take_bad_objects() == []
+    assert core.scheduler.take_complaints() == []
 
 
 def test_the_same_error_is_counted_each_time_and_reported_once() -> None:
     core = Core()
     core.pods(BAD_POD, changed(BAD_POD, version="2"))
 
-    assert len(core.scheduler.take_bad_objects()) == 1
+    assert len(core.scheduler.take_complaints()) == 1
     assert core.state.measurements.bad_objects == {"Pod": 2}
 
 
@@ -49,21 +50,21 @@ def test_an_error_that_returns_is_reported_again(between: str) -> None:
         core.pods(make_pod("web", status=PodStatus(phase="Succeeded" if between == "ended" else "")))
     core.pods(BAD_POD)
 
-    assert len(core.scheduler.take_bad_objects()) == 2
+    assert len(core.scheduler.take_complaints()) == 2
 
 
 def test_another_error_of_the_same_object_is_reported() -> None:
     core = Core()
     core.pods(BAD_POD, make_pod("web", requests={"memory": "much"}))
 
-    assert len(core.scheduler.take_bad_objects()) == 2
+    assert len(core.scheduler.take_complaints()) == 2
 
 
 def test_a_pod_without_uid_is_bad_wherever_it_is() -> None:
     core = Core()
     core.pods(make_pod("a", uid=""), make_pod("b", uid="", node_name="n1"))
 
-    assert core.scheduler.take_bad_objects() == [
+    assert core.scheduler.take_complaints() == [
         BadObject(kind="Pod", key="default/a", error="metadata.uid is empty, and pods are kept by it"),
         BadObject(kind="Pod", key="default/b", error="metadata.uid is empty, and pods are kept by it"),
     ]
@@ -100,7 +101,8 @@ def test_an_unreadable_node_is_left_out_with_its_field() -> None:
     core = Core()
     core.nodes(make_node("n1", allocatable={"cpu": "many"}))
 
-    (bad,) = core.scheduler.take_bad_objects()
+    (bad,) = core.scheduler.take_complaints()
+    assert isinstance(bad, BadObject)
     assert (bad.kind, bad.key) == ("Node", "n1")
     assert "status.allocatable[cpu]" in bad.error
     assert core.state.cache.table.node_count == 0
@@ -132,4 +134,4 @@ def test_a_node_that_is_bad_again_is_reported_again(gone: bool) -> None:
         core.nodes(make_node("n1"))
     core.nodes(bad)
 
-    assert len(core.scheduler.take_bad_objects()) == 2
+    assert len(core.scheduler.take_complaints()) == 2

@@ -8,12 +8,13 @@ import pytest
 
 from scheduler.batch.options import BatchOptions
 from scheduler.core.batching import Batching, Mismatch
+from scheduler.core.state import PluginFault
 from scheduler.framework import ops
 from scheduler.framework.facet import Facet
 from scheduler.framework.ops import Ints, Masks
-from scheduler.framework.plugin import CycleState, FilterPlugin, Plugin, SignPlugin
+from scheduler.framework.plugin import CycleState, FilterPlugin, Plugin, PreEnqueuePlugin, SignPlugin
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Code, Reason
+from scheduler.framework.status import Code, Reason, Status
 from scheduler.framework.view import NodeView
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import Core, on_node
@@ -112,7 +113,52 @@ def test_a_plugin_that_fails_while_a_row_is_refreshed_ends_the_entry_and_not_the
 
     assert [(result.outcome, result.batch) for result in results] == [("assumed", "no_hint")] * 3
     assert batch_of(core) == {"no_hint": 3, "flushed": {reason: 2}}
-    assert core.state.measurements.plugin_failures == {}
+    assert core.state.measurements.plugin_failures == {plugin.name: 2}
+
+
+def test_a_plugin_that_fails_while_a_row_is_refreshed_is_reported_once_with_the_pod() -> None:
+    core = run(OnRows())
+    for _ in range(3):
+        core.decide()
+
+    assert core.scheduler.take_complaints() == [
+        PluginFault(
+            plugin="OnRows",
+            stage="Filter",
+            pod="default/p1",
+            error='running "OnRows" filter plugin: one row is too few',
+        )
+    ]
+
+
+def test_a_plugin_that_fails_to_sign_is_reported_once_with_the_pod() -> None:
+    core = run(named(SignedFilter, "Signs", fragment=ValueError("cannot be read")))
+
+    assert core.scheduler.take_complaints() == [
+        PluginFault(plugin="Signs", stage="Sign", pod="default/p0", error='running Sign plugin "Signs": cannot be read')
+    ]
+    core.pods(make_pod("late"))
+    assert core.scheduler.take_complaints() == []
+
+
+class FailsTwice(PreEnqueuePlugin, SignedFilter):
+    name = "FailsTwice"
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        raise RuntimeError("not now")
+
+
+def test_a_plugin_that_fails_at_another_extension_point_is_reported_again() -> None:
+    plugin = FailsTwice()
+    plugin.fragment = ValueError("cannot be read")
+    core = run(plugin)
+
+    assert [
+        (fault.stage, fault.error) for fault in core.scheduler.take_complaints() if isinstance(fault, PluginFault)
+    ] == [
+        ("Sign", 'running Sign plugin "FailsTwice": cannot be read'),
+        ("PreEnqueue", "not now"),
+    ]
 
 
 def test_prescore_that_fails_when_a_second_node_fits_ends_the_entry() -> None:
@@ -126,7 +172,7 @@ def test_prescore_that_fails_when_a_second_node_fits_ends_the_entry() -> None:
 
     assert (result.outcome, result.message) == ("error", 'running PreScore plugin "PreScore": no')
     assert batch_of(core)["flushed"] == {"prescore_error": 1}
-    assert core.state.measurements.plugin_failures == {"PreScore": 1}
+    assert core.state.measurements.plugin_failures == {"PreScore": 2}, "while the entry was renewed, and without it"
 
 
 @pytest.mark.parametrize(
@@ -229,6 +275,7 @@ def test_as_many_go_by_unchecked_as_was_drawn() -> None:
         core.state.queue,
         BatchOptions(max_age_seconds=0.0, verify_fraction=0.5),
         lambda: next(draws),
+        lambda _failure, _pod: None,
     )
     verified = core.state.batching.counters.verified
     so_far = [(core.decide().batch, verified["reprise"])[1] for _ in range(12)]

@@ -42,4 +42,4 @@ def test_prefilter_that_fails_when_an_entry_starts_over_ends_the_entry() -> None
 
     assert (result.outcome, result.message) == ("error", 'running PreFilter plugin "PreFilter": no')
     assert batch_of(core) == {"no_hint": 2, "hint_used": 1, "flushed": {"filter_error": 1}}
-    assert core.state.measurements.plugin_failures == {"PreFilter": 1}
+    assert core.state.measurements.plugin_failures == {"PreFilter": 2}, "while the entry was renewed, and without it"

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler.api.objects import Pod, PodStatus, Volume
+from scheduler.api.objects import Pod, PodStatus, Volume, key_of
 from scheduler.core.instruction import BindPod, Condition, Instruction, PatchPodStatus, RecordEvent
+from scheduler.core.state import PluginFault
 from scheduler.framework.status import Code, Reason
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import BINDING, ON_NODE, Core, changed, reference
@@ -278,6 +279,11 @@ def test_a_plugin_that_keeps_a_pod_out_or_fails_to_say_gates_it() -> None:
 
         assert core.rooms(pod) == ["gated"]
         assert core.state.measurements.plugin_failures == ({"Gate": 1} if isinstance(status, Exception) else {})
+        assert core.scheduler.take_complaints() == (
+            [PluginFault(plugin="Gate", stage="PreEnqueue", pod=key_of(pod.metadata), error="boom")]
+            if isinstance(status, Exception)
+            else []
+        )
 
 
 def test_a_rejecting_plugin_that_registers_nothing_is_woken_by_anything() -> None:
