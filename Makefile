@@ -74,8 +74,7 @@ test-cluster: setup ## run the tests that need a real kube-apiserver (ARGS='-k b
 
 .PHONY: bench-compare
 bench-compare: setup ## measure beside kube-scheduler on a real API server (ARGS='--quick --output json'; ARGS=--help)
-	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
-		$(BIN)/python -m bench compare $(ARGS)
+	@$(BIN)/python -m bench compare --build $(ARGS)
 
 .PHONY: lock
 lock: ## lock the dependencies again from pyproject.toml (ARGS=--upgrade for newer versions)

@@ -41,6 +41,9 @@ def parser() -> argparse.ArgumentParser:
     comparing.add_argument(
         "--output", choices=("text", "json"), default="text", help="json: the last line is a summary for programs"
     )
+    comparing.add_argument(
+        "--build", action="store_true", help="build the real API server and its like first if they are missing"
+    )
     comparing.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
     reporting = commands.add_parser(
         "report",

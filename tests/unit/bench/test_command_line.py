@@ -1,5 +1,7 @@
 """What `python -m bench` takes, and what it says of what it does not take."""
 
+from pathlib import Path
+
 import pytest
 
 from bench.__main__ import main, parser
@@ -41,3 +43,31 @@ def test_more_pods_than_the_nodes_hold_are_refused(capsys: pytest.CaptureFixture
 
 def test_one_pod_is_too_few(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--pods: at least 2" in refused(capsys, "--pods=1")
+
+
+@pytest.fixture
+def building(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A script that builds nothing and fails; the file that it leaves when it has run."""
+    script, ran = tmp_path / "build.sh", tmp_path / "ran"
+    script.write_text(f"#!/bin/sh\ntouch {ran}\nexit 3\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("bench.compare.BUILD", script)
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "none"))
+    return ran
+
+
+def test_nothing_is_built_for_arguments_that_are_wrong(building: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused(capsys, "--build", "--nodes=0")
+
+    assert not building.exists()
+
+
+def test_what_is_missing_is_built_first_and_a_failure_ends_it(building: Path) -> None:
+    assert main(["compare", "--build"]) == 3
+    assert building.exists()
+
+
+def test_without_leave_to_build_what_is_missing_is_named(building: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare"]) == 1
+    assert not building.exists()
+    assert "needs the real etcd, kube-apiserver, kube-scheduler: run `make control-plane`" in capsys.readouterr().err
