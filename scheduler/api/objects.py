@@ -175,6 +175,10 @@ class TopologySpreadConstraint(ApiObject, frozen=True):
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
 
 
 class PodSchedulingGate(ApiObject, frozen=True):

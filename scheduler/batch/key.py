@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from scheduler.framework.signature import Signature
@@ -12,8 +14,8 @@ class Key(msgspec.Struct, frozen=True):
 
     Attributes:
         pod: the pod's part.
-        cluster: interned id of what other objects make of the pod (its deduced selector).
+        cluster: what other objects make of the pod, such as the selector of its Services; () when no plugin looks at any.
     """
 
     pod: Signature
-    cluster: int
+    cluster: tuple[Any, ...] = ()

@@ -19,7 +19,7 @@ import msgspec
 from scheduler.api.objects import DeviceClass, Namespace, Node, SelectingObject
 from scheduler.api.quantity import QuantityError
 from scheduler.cache.anti_affinity import AntiAffinityIndex, terms_of
-from scheduler.cache.deduced_selectors import DeducedSelector, DeducedSelectors
+from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.device_classes import DeviceClassIndex
 from scheduler.cache.node_table import JOURNAL_CAPACITY, NodeTable
 from scheduler.cache.validation import check
@@ -50,7 +50,6 @@ class Cache:
         self._anti_affinity = AntiAffinityIndex()
         self._namespaces: dict[str, dict[str, str]] = {}
         self._device_classes = DeviceClassIndex()
-        self._deduced_selectors = DeducedSelectors()
 
     # Nodes
 
@@ -215,14 +214,14 @@ class Cache:
         return self._device_classes.serving(resource_name)
 
     def apply_selecting_object(self, subject: SelectingObject) -> None:
-        self._deduced_selectors.apply(subject)
+        self.table.deduced_selectors.apply(subject)
 
     def remove_selecting_object(self, kind: str, namespace: str, name: str) -> None:
-        self._deduced_selectors.remove(kind, namespace, name)
+        self.table.deduced_selectors.remove(kind, namespace, name)
 
     def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
         """The selector that default spread constraints have for the pod, known or not."""
-        return self._deduced_selectors.of(pod.pod.metadata)
+        return self.table.deduced_selectors.of(pod.pod.metadata)
 
     def validate(self) -> None:
         """Work everything out again from the nodes and pods.

@@ -8,6 +8,7 @@ import numpy as np
 
 from scheduler.api.objects import Node, Taint
 from scheduler.cache.columns import Column, InternedColumn
+from scheduler.cache.deduced_selectors import DeducedSelectors
 from scheduler.cache.host_ports import HostPortIndex
 from scheduler.cache.images import ImageIndex
 from scheduler.cache.journal import Changes, Journal
@@ -73,6 +74,7 @@ class NodeTable:
         self.host_ports = HostPortIndex()
         self.images = ImageIndex()
         self.pods = PodCounts(_FIRST_CAPACITY)
+        self.deduced_selectors = DeducedSelectors()
         self.domain_version = 0
         """Another number after each change of a node, its labels or its taints."""
 

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from scheduler.api.objects import Taint
+from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.labels import LabelColumn, RowLabelIds
 from scheduler.framework.facet import Facet, Input, UndeclaredReadError
 from scheduler.framework.ops import BoolArray, IdArray, IntArray
 from scheduler.framework.plugin import Plugin
+from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ NEEDS: dict[str, Facet | Input] = {
     "domain_version": Input.DOMAINS,
     "matching_pods": Input.POD_COUNTS,
     "matching_version": Input.POD_COUNTS,
+    "deduced_selector": Input.SELECTING_OBJECTS,
 }
 """What a plugin has to declare to use an accessor."""
 
@@ -75,6 +78,9 @@ class _View:
 
     def matching_version(self, match: PodMatch) -> int:
         return self._table.pods.column(match).version
+
+    def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
+        return self._table.deduced_selectors.of(pod.pod.metadata)
 
 
 class ColumnView(_View):

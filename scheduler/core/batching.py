@@ -164,9 +164,7 @@ class Batching:
         signature = queued.signature
         if signature is None:
             return Bypass.POD_NOT_BATCHABLE
-        deduced = self._cache.deduced_selector(queued.pod)
-        # Default spread constraints would count the pods that it selects, and there is no plugin for them yet.
-        return Bypass.POD_NOT_BATCHABLE if deduced.id else Key(signature, deduced.id)
+        return Key(signature, profile.sign_cluster(queued.pod, self._cache.table))
 
     def _without_entry(self, pod: PodInfo, profile: Profile, key: Key, now: float) -> Decision:
         was_seen = self.entries.was_seen(key, now)
@@ -181,6 +179,7 @@ class Batching:
         """The entry's answer, brought up to date; None when that failed, and then the entry is gone."""
         evaluation = entry.evaluation
         try:
+            evaluation.take(pod)
             evaluation.refresh()
             instead = self._refusals(pod, profile) if self._nominator.node_of else NOTHING_INSTEAD
             row = evaluation.select(instead)

@@ -35,6 +35,7 @@ class Input(enum.Enum):
     FEASIBLE = ("feasible nodes", Facet.NONE)
     DOMAINS = ("nodes that form topology domains", Facet.NAME | Facet.LABELS | Facet.TAINTS)
     POD_COUNTS = ("pods of other nodes that a selector matches", Facet.PODS)
+    SELECTING_OBJECTS = ("objects that select pods", Facet.NONE)
 
     @property
     def facet(self) -> Facet:

@@ -176,3 +176,15 @@ class SignPlugin(Plugin):
     @abstractmethod
     def sign(self, pod: PodInfo) -> tuple[Any, ...] | Unsignable:
         """Everything of the pod that this plugin's answers depend on, as a hashable value of plain types (KEP-5598)."""
+
+
+class ClusterSignPlugin(SignPlugin):
+    """A plugin whose answers also depend on what other objects make of the pod: that is not known when the pod is queued."""
+
+    @abstractmethod
+    def sign_cluster(self, pod: PodInfo, nodes: NodeView) -> tuple[Any, ...]:
+        """That part of the signature, when the pod is decided on; as a hashable value of plain types, () when there is none.
+
+        Pods with equal signatures of both kinds get the same answers from here on, whatever becomes of the cluster: what is
+        read here of other objects is not looked at again while the decision is reused.
+        """

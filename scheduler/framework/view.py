@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from scheduler.api.objects import Taint
+from scheduler.api.selectors import LabelMatcher
 from scheduler.framework.ops import Bools, Ids, Ints
+from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch
 
 
@@ -23,6 +25,18 @@ class LabelIds(Protocol):
     def integers(self) -> tuple[object, object]:
         """``(values, valid)`` indexed by id: each value as int64, and whether it is a base-10 int64 at all."""
         ...
+
+
+class DeducedSelector(Protocol):
+    """The selector that default spread constraints have for a pod."""
+
+    @property
+    def id(self) -> int:
+        """Of the selector, for ever; 0 for the empty one, with which default constraints drop out."""
+        ...
+
+    @property
+    def matcher(self) -> LabelMatcher: ...
 
 
 class NodeView(Protocol):
@@ -123,6 +137,13 @@ class NodeView(Protocol):
 
     def matching_version(self, match: PodMatch) -> int:
         """Changes whenever a matching pod comes to a node or leaves one."""
+        ...
+
+    # Input.SELECTING_OBJECTS
+    def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
+        """What Services and the pod's controller make of it now. No change of it is journaled: an evaluation keeps the answer
+        that it began with, and ClusterSignPlugin tells pods with another one apart.
+        """
         ...
 
     # Input.NODE_COUNT

@@ -125,6 +125,14 @@ class Evaluation:
         self.prefilter = status
         self.prefilter_rejectors = rejectors
 
+    def take(self, pod: PodInfo) -> None:
+        """Go on with another pod of the same key.
+
+        What other objects make of a pod is asked again when the evaluation has to start anew: for a pod that was decided on
+        long ago, they can say something else by then.
+        """
+        self._pod = pod
+
     def refresh(self) -> None:
         """Bring every verdict up to date with the table."""
         if self._epoch != self._table.epoch:

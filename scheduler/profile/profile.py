@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from scheduler.cache.node_table import NodeTable
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.plugin import (
     BindingCyclePlugin,
+    ClusterSignPlugin,
     EnqueueExtensions,
     FilterPlugin,
     PermitPlugin,
@@ -89,6 +91,26 @@ class Profile:
             if isinstance(fragment, Unsignable):
                 return fragment
             fragments.append((plugin.name, fragment))
+        return tuple(fragments)
+
+    @cached_property
+    def _cluster_sign(self) -> tuple[ClusterSignPlugin, ...]:
+        return tuple(plugin for plugin in self.deciding_plugins() if isinstance(plugin, ClusterSignPlugin))
+
+    def sign_cluster(self, pod: PodInfo, table: NodeTable) -> tuple[Any, ...]:
+        """What other objects make of the pod now, as far as a plugin looks at them: a part of the key of its decision.
+
+        Raises:
+            PluginFailure: a plugin failed.
+        """
+        fragments = []
+        for plugin in self._cluster_sign:
+            try:
+                fragment = plugin.sign_cluster(pod, table.columns(plugin))
+                frozenset((fragment,))  # what cannot be hashed fails here, where the plugin is known
+            except Exception as error:
+                raise PluginFailure(f'running Sign plugin "{plugin.name}": {error}', plugin.name, Stage.SIGN) from error
+            fragments.append(fragment)
         return tuple(fragments)
 
     def unsigned_plugin(self) -> str:

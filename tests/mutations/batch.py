@@ -180,12 +180,12 @@ MUTANTS = (
         "",
         (f"{BATCHING}::test_a_pod_with_a_nomination_tries_that_node_first_and_drops_nothing",),
     ),
-    # What Services make of a pod does not keep it from an entry.
+    # What other objects make of a pod does not tell it apart.
     Mutant(
         "scheduler/core/batching.py",
-        "return Bypass.POD_NOT_BATCHABLE if deduced.id else Key(signature, deduced.id)",
-        "return Key(signature, deduced.id)",
-        (f"{BATCHING}::test_pods_of_a_service_are_not_batched_until_there_are_spread_constraints",),
+        "return Key(signature, profile.sign_cluster(queued.pod, self._cache.table))",
+        "return Key(signature, ())",
+        (f"{BATCHING}::test_pods_that_other_objects_make_something_else_of_have_entries_of_their_own",),
     ),
     # Profiles share signatures.
     Mutant(

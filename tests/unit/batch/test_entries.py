@@ -21,8 +21,8 @@ class Kept:
         return True
 
 
-def key(name: str, *, cluster: int = 0) -> Key:
-    return Key(Signature(name, ()), cluster)
+def key(name: str) -> Key:
+    return Key(Signature(name, ()))
 
 
 class Run:
@@ -40,7 +40,7 @@ def test_what_was_stored_is_found_under_its_key_only() -> None:
 
     assert run.entries.get(a, 1.0) is stored
     assert run.entries.get(b, 1.0) is None
-    assert run.entries.get(Key(a.pod, 1), 1.0) is None
+    assert run.entries.get(Key(a.pod, (1,)), 1.0) is None
     assert run.flushes() == {}
 
 
@@ -150,7 +150,7 @@ def test_dropping_what_is_not_there_counts_nothing() -> None:
 
 def test_a_profile_s_entries_go_together_and_others_stay() -> None:
     run = Run()
-    mine = [Key(Signature("mine", (number,)), 0) for number in range(3)]
+    mine = [Key(Signature("mine", (number,))) for number in range(3)]
     other = key("other")
     for one in (*mine, other):
         run.entries.store(one, Kept(), 1.0)

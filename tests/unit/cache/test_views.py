@@ -47,6 +47,7 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "domain_version": lambda nodes: nodes.domain_version,
     "matching_pods": lambda nodes: nodes.matching_pods(ALL_PODS),
     "matching_version": lambda nodes: nodes.matching_version(ALL_PODS),
+    "deduced_selector": lambda nodes: nodes.deduced_selector(PodInfo(make_pod())),
 }
 """Every accessor of the contract, used once; but the feasible nodes are not the table's to know."""
 

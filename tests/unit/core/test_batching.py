@@ -24,7 +24,10 @@ from scheduler.api.objects import (
 from scheduler.batch.entries import REMEMBERED_SHAPES
 from scheduler.batch.options import BatchOptions
 from scheduler.core.stimulus import SelectingObjectApplied
-from scheduler.framework.plugin import Unsignable
+from scheduler.framework.facet import Input
+from scheduler.framework.plugin import ClusterSignPlugin, Unsignable
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.view import NodeView
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import Core, changed, default_profiles, on_node
 from tests.support.scripted_plugins import Filter, make_profile, named, named_nodes
@@ -232,18 +235,56 @@ def test_a_pod_that_a_plugin_does_not_sign_is_decided_on_without_an_entry(fragme
     assert failures == ({} if isinstance(fragment, Unsignable) else {"Signs": 2})
 
 
-def test_pods_of_a_service_are_not_batched_until_there_are_spread_constraints() -> None:
-    """Default spread constraints would look at the pods that the Service selects."""
-    core = run()
-    service = Service(metadata=ObjectMeta(name="web", namespace="default"), spec=LabelMapSpec(selector={"app": "web"}))
-    core.scheduler.handle(SelectingObjectApplied(now=0.0, subject=service))
-    selected = [make_pod(f"s{number}", labels={"app": "web"}) for number in range(2)]
-    others = [make_pod(f"o{number}", labels={"app": "db"}) for number in range(2)]
-    elsewhere = [make_pod(f"e{number}", labels={"app": "web"}, namespace="other") for number in range(2)]
+class Selected(SignedFilter, ClusterSignPlugin):
+    """Tells pods apart by the selector that Services make of them."""
 
-    assert place(core, *selected) == ["pod_not_batchable"] * 2
-    # The namespace is no part of the signature yet: all four are of one shape.
-    assert place(core, *others, *elsewhere) == ["no_hint", "hint_used", "hint_used", "hint_used"]
+    name = "Selected"
+    inputs = frozenset((Input.SELECTING_OBJECTS,))
+
+    def sign_cluster(self, pod: PodInfo, nodes: NodeView) -> tuple[Any, ...]:
+        if isinstance(self.fragment, Exception):
+            raise self.fragment
+        return (nodes.deduced_selector(pod).matcher,)
+
+
+def serve(core: Core, app: str, *, name: str = "web") -> None:
+    metadata = ObjectMeta(name=name, namespace="default")
+    service = Service(metadata=metadata, spec=LabelMapSpec(selector={"app": app}))
+    core.scheduler.handle(SelectingObjectApplied(now=0.0, subject=service))
+
+
+def test_pods_that_other_objects_make_something_else_of_have_entries_of_their_own() -> None:
+    core = Core([make_profile(Selected())], batching=FOREVER)
+    core.nodes(make_node("n1"), make_node("n2"))
+    serve(core, "web")
+    pods = [make_pod(f"p{number}", labels={"app": app}) for number, app in enumerate(("web", "db") * 2)]
+
+    assert place(core, *pods) == ["no_hint", "no_hint", "hint_used", "hint_used"]
+    serve(core, "db", name="db")
+    assert place(core, make_pod("q0", labels=pods[0].metadata.labels)) == ["hint_used"]
+    assert place(core, *(make_pod(f"d{number}", labels={"app": "db"}) for number in range(2))) == [
+        "no_hint",
+        "hint_used",
+    ]
+
+
+def test_what_other_objects_make_of_a_pod_is_nothing_to_a_profile_that_does_not_look() -> None:
+    core = run()
+    serve(core, "web")
+    pods = [make_pod(f"p{number}", labels={"app": app}) for number, app in enumerate(("web", "db") * 2)]
+
+    assert place(core, *pods) == ["no_hint", "hint_used", "hint_used", "hint_used"]
+
+
+def test_a_plugin_that_cannot_tell_what_others_make_of_a_pod_fails_its_cycle() -> None:
+    plugin = Selected()
+    core = Core([make_profile(plugin)], batching=FOREVER)
+    core.nodes(make_node("n1"))
+    core.pods(make_pod("a"))
+    plugin.fragment = ValueError("cannot be read")
+    result = core.decide()
+
+    assert (result.outcome, result.message) == ("error", 'running Sign plugin "Selected": cannot be read')
 
 
 def test_a_bypass_counts_although_the_evaluation_fails() -> None:
