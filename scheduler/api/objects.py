@@ -11,12 +11,23 @@ from typing import Any, TypeAlias
 import msgspec
 
 from scheduler.api.quantity import Quantity
+from scheduler.api.volume_sources import (
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    AzureFileVolumeSource,
+    CinderVolumeSource,
+    CSIVolumeSource,
+    EphemeralVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    ISCSIVolumeSource,
+    PersistentVolumeClaimVolumeSource,
+    PortworxVolumeSource,
+    RBDVolumeSource,
+    VsphereVirtualDiskVolumeSource,
+)
+from scheduler.api.wire import ApiObject
 
 ResourceList = dict[str, Quantity]
-
-
-class ApiObject(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """Base of every struct here: camelCase on the wire, defaults left out when written."""
 
 
 class OwnerReference(ApiObject, frozen=True):
@@ -158,16 +169,22 @@ class ImageVolumeSource(ApiObject, frozen=True):
 
 
 class Volume(ApiObject, frozen=True):
-    """A volume with the sources that are understood; any other source is found in ``PodSpec.volumes`` by elimination."""
+    """A volume with the sources that some rule looks at; all others (emptyDir, configMap, nfs, ...) are left out."""
 
     name: str = ""
-    empty_dir: dict[str, Any] | None = None
-    config_map: dict[str, Any] | None = None
-    secret: dict[str, Any] | None = None
-    projected: dict[str, Any] | None = None
-    downward_api: dict[str, Any] | None = msgspec.field(name="downwardAPI", default=None)
-    host_path: dict[str, Any] | None = None
     image: ImageVolumeSource | None = None
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
 
 
 class TopologySpreadConstraint(ApiObject, frozen=True):
@@ -197,7 +214,7 @@ class PodSpec(ApiObject, frozen=True):
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None
-    containers: list[Container] = []
+    containers: list[Container] = msgspec.field(default_factory=list)
     init_containers: list[Container] | None = None
     ephemeral_containers: list[Container] | None = None
     overhead: ResourceList | None = None
@@ -326,19 +343,23 @@ SelectingObject: TypeAlias = Service | ReplicationController | ReplicaSet | Stat
 """What selects pods of its namespace. The items of a typed list may leave out ``kind``; in a story it tells them apart."""
 
 
-SUPPORTED_VOLUMES = ("emptyDir", "configMap", "secret", "projected", "downwardAPI", "hostPath", "image")
+def is_storage(volume: Volume) -> bool:
+    """Whether volume rules look at the volume; any other is as good as none to the scheduler.
 
-
-def volume_is_supported(volume: Volume) -> bool:
-    """Whether the volume's source needs no volume plugin; an unknown source decodes to a volume with none of these."""
+    An inline ``csi`` volume is looked at by queueing hints alone (kube-scheduler 1.37: VolumeBinding), never to place a pod.
+    """
     return (
-        volume.empty_dir is not None
-        or volume.config_map is not None
-        or volume.secret is not None
-        or volume.projected is not None
-        or volume.downward_api is not None
-        or volume.host_path is not None
-        or volume.image is not None
+        volume.persistent_volume_claim is not None
+        or volume.ephemeral is not None
+        or volume.gce_persistent_disk is not None
+        or volume.aws_elastic_block_store is not None
+        or volume.iscsi is not None
+        or volume.rbd is not None
+        or volume.azure_disk is not None
+        or volume.azure_file is not None
+        or volume.cinder is not None
+        or volume.vsphere_volume is not None
+        or volume.portworx_volume is not None
     )
 
 

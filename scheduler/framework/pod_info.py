@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from scheduler.api.objects import Container, Pod, volume_is_supported
+from scheduler.api.objects import Container, Pod, Volume, is_storage
 from scheduler.api.pod_requests import PodAmounts, Requests, pod_amounts
 from scheduler.api.ports import HostPort, host_ports
 from scheduler.framework.facet import Facet
@@ -85,7 +85,7 @@ class PodInfo:
             if self.host_ports:
                 facets |= _PORTS
             for volume in self.pod.spec.volumes or ():
-                if not volume_is_supported(volume):
+                if is_storage(volume):
                     facets |= _VOLUMES
             self._facets = facets
         return self._facets
@@ -94,6 +94,11 @@ class PodInfo:
     def containers(self) -> tuple[Container, ...]:
         """Init containers, then containers."""
         return (*(self.pod.spec.init_containers or ()), *self.pod.spec.containers)
+
+    @cached_property
+    def storage_volumes(self) -> tuple[Volume, ...]:
+        """The volumes that volume rules look at; none unless ``facets`` has VOLUMES."""
+        return tuple(volume for volume in self.pod.spec.volumes or () if is_storage(volume))
 
     @cached_property
     def images(self) -> tuple[str, ...]:

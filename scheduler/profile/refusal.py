@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.api.objects import SUPPORTED_VOLUMES, Container, PodAffinity, PodSpec, volume_is_supported
+from scheduler.api.objects import Container, PodAffinity, PodSpec, is_storage
 from scheduler.api.resources import is_extended
 from scheduler.cache.cache import Cache
 from scheduler.cache.pod_facts import VOLUMES
@@ -61,10 +61,8 @@ def _has_terms(affinity: PodAffinity | None) -> bool:
 
 def _volume(spec: PodSpec) -> str | None:
     for volume in spec.volumes or ():
-        if not volume_is_supported(volume):
-            return _missing(
-                f"volume {volume.name!r} of another kind than {', '.join(SUPPORTED_VOLUMES)}", "VolumeBinding"
-            )
+        if is_storage(volume):
+            return _missing(f"volume {volume.name!r}", "VolumeBinding")
     return None
 
 

@@ -134,7 +134,7 @@ MUTANTS = (
         f"{UNIT}refusal.py",
         ("bool(affinity.required or affinity.preferred)", "bool(affinity.required)"),
         ("    if spec.resource_claims:\n", "    if False:\n"),
-        ("        if not volume_is_supported(volume):\n", "        if False:\n"),
+        ("        if is_storage(volume):\n", "        if False:\n"),
         ("if amount and (", "if ("),
         ("spec.host_users is False", "not spec.host_users"),
         ("(*containers, *(spec.ephemeral_containers or ()))", "containers"),

@@ -13,8 +13,6 @@ def refuse(draw: Draw, objects: list[Json], pod: Json) -> str:
         (
             {"persistentVolumeClaim": {"claimName": "data"}},
             {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}},
-            {"nfs": {"server": "s", "path": "/"}},
-            {"csi": {"driver": "d.example"}},
             {"gcePersistentDisk": {"pdName": "d"}},
             {"awsElasticBlockStore": {"volumeID": "v"}},
             {"iscsi": {"targetPortal": "t", "iqn": "i", "lun": 0}},

@@ -16,6 +16,7 @@ from scheduler.api.objects import (
     Taint,
     Volume,
 )
+from scheduler.api.volume_sources import EphemeralVolumeSource
 from scheduler.cache.cache import Cache, CachedPod
 from scheduler.framework.facet import Facet
 from scheduler.framework.pod_info import PodInfo
@@ -243,9 +244,9 @@ def test_a_pod_with_host_ports_or_volumes_changes_those_too(cache: Cache) -> Non
     with_port = pod(containers=[container])
     assert changed_facets(cache, lambda: cache.assume(with_port, "n0")) == {0: PRESENCE | Facet.PORTS}
     assert cache.table.row(Everything, 0).port_conflicts("0.0.0.0", "TCP", 80) is True
-    with_volumes = pod("q", volumes=[Volume(name="tmp", empty_dir={}), Volume(name="data")])
+    with_volumes = pod("q", volumes=[Volume(name="tmp"), Volume(name="data", ephemeral=EphemeralVolumeSource())])
     assert changed_facets(cache, lambda: cache.assume(with_volumes, "n0")) == {0: PRESENCE | Facet.VOLUMES}
-    plain_volumes = pod("r", volumes=[Volume(name="tmp", empty_dir={})])
+    plain_volumes = pod("r", volumes=[Volume(name="tmp")])
     assert changed_facets(cache, lambda: cache.assume(plain_volumes, "n0")) == {0: PRESENCE}
 
 

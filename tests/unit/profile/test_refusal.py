@@ -16,7 +16,14 @@ from tests.support.builders import make_pod
 TERM = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-KINDS = "emptyDir, configMap, secret, projected, downwardAPI, hostPath, image"
+STORAGE_VOLUMES = (
+    *("persistentVolumeClaim", "ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd"),
+    *("azureDisk", "azureFile", "cinder", "vsphereVolume", "portworxVolume"),
+)
+OTHER_VOLUMES = (
+    *("emptyDir", "configMap", "secret", "projected", "downwardAPI", "hostPath", "image", "csi", "nfs", "cephfs", "fc"),
+    *("flexVolume", "glusterfs", "gitRepo", "someVolumeOfTheFuture"),
+)
 
 
 def pod(spec: dict[str, Any] | None = None, container: dict[str, Any] | None = None) -> Pod:
@@ -76,9 +83,9 @@ SPECS: dict[str, tuple[dict[str, Any], str]] = {
     **{
         f"volume {kind}": (
             {"volumes": [{"name": "ok", "emptyDir": {}}, {"name": "data", kind: {}}]},
-            f"volume 'data' of another kind than {KINDS}, and VolumeBinding",
+            "volume 'data', and VolumeBinding",
         )
-        for kind in ("persistentVolumeClaim", "ephemeral", "csi", "nfs", "iscsi", "rbd", "awsElasticBlockStore")
+        for kind in STORAGE_VOLUMES
     },
 }
 
@@ -121,10 +128,7 @@ def test_a_pod_whose_container_needs_a_node_feature_is_refused(container: dict[s
         {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}},
         {"containers": [{"name": "c", "restartPolicyRules": [{"action": "Restart"}]}]},
         {"containers": [{"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}]},
-        *(
-            {"volumes": [{"name": "v", kind: {}}]}
-            for kind in ("emptyDir", "configMap", "secret", "projected", "downwardAPI", "hostPath", "image")
-        ),
+        *({"volumes": [{"name": "v", kind: {}}]} for kind in OTHER_VOLUMES),
     ],
     ids=str,
 )

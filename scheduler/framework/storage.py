@@ -1,0 +1,56 @@
+"""Storage: what plugins read of claims, volumes and drivers."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from scheduler.api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+
+
+class Storage(Protocol):
+    """Objects by their names, as the API last showed them; claims and volumes as they are assumed to become, if they are.
+
+    A plugin that reads a kind names it in its ``watches``: what no plugin names is not watched, and so never there.
+    """
+
+    def claim(self, namespace: str, name: str) -> PersistentVolumeClaim | None: ...
+
+    def volume(self, name: str) -> PersistentVolume | None: ...
+
+    def storage_class(self, name: str) -> StorageClass | None: ...
+
+    def csi_node(self, node_name: str) -> CSINode | None: ...
+
+    def csi_driver(self, name: str) -> CSIDriver | None: ...
+
+    def volumes_of_class(self, class_name: str) -> tuple[PersistentVolume, ...]:
+        """Volumes of the class ("" for those without one), by name."""
+        ...
+
+    def volumes_for_claim(self, namespace: str, name: str) -> tuple[PersistentVolume, ...]:
+        """Volumes whose ``claimRef`` names the claim, by name; the UIDs may differ."""
+        ...
+
+    def capacities_of_class(self, class_name: str) -> tuple[CSIStorageCapacity, ...]:
+        """By namespace and name."""
+        ...
+
+    def attachments_of(self, node_name: str) -> tuple[VolumeAttachment, ...]:
+        """By name."""
+        ...
+
+    def claim_users(self, namespace: str, name: str) -> int:
+        """Number of ``persistentVolumeClaim`` volumes of pods that have a node, assumed ones included, that name the claim."""
+        ...
+
+    def version(self, kind: str) -> int:
+        """Another number after each change of an object of the kind, or of what is assumed of one."""
+        ...
