@@ -26,6 +26,7 @@ NO_NODES = "no nodes available to schedule pods"
 class CycleResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one pod in one cycle; also the content of its log line.
 
+    ``feasible``: nodes that it fits on, less those kept for nominated pods.
     ``batch``: whether and how the batch cache was used, in the words of its metrics; ``mismatch``: a check of it failed.
     ``outcome``: ASSUMED (a bind is on its way), UNSCHEDULABLE, ERROR or SKIPPED.
     """
@@ -101,7 +102,7 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
         outcome=ASSUMED,
         instructions=[BindPod(pod=reference_to(pod.pod), node_name=node_name)],
         node_name=node_name,
-        feasible=evaluation.feasible_count,
+        feasible=evaluation.fitting_count(decision.instead),
         batch=decision.batch._value_,  # ``value`` is a call, and a slow one
         mismatch=decision.mismatch,
     )
@@ -149,7 +150,7 @@ def _result(
         attempt=queued.attempts,
         outcome=outcome,
         instructions=instructions,
-        feasible=0 if decision is None else decision.evaluation.feasible_count,
+        feasible=0 if decision is None else decision.evaluation.fitting_count(decision.instead),
         batch="" if decision is None else decision.batch.value,
         mismatch=None if decision is None else decision.mismatch,
         message=message,

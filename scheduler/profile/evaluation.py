@@ -151,6 +151,13 @@ class Evaluation:
         """Number of nodes that the pod fits on, as of the last refresh."""
         return self._filtering.feasible_count
 
+    def fitting_count(self, instead: Verdicts) -> int:
+        """Number of nodes that are left to choose from where ``instead`` refuses some (kube-scheduler 1.37: FeasibleNodes)."""
+        count = self._filtering.feasible_count
+        if not count or not instead:
+            return count
+        return count - sum(bool(self._filtering.feasible[row]) for row in instead)
+
     def refresh_scores(self) -> None:
         """Bring the scores of the feasible rows up to date; call ``refresh`` first."""
         try:

@@ -9,7 +9,11 @@ from scheduler.queue.queued_pod import QueuedPod
 
 
 class PodHeap:
-    """Lowest key first, equal keys in order of arrival. Removal is lazy; stale places never outnumber the live ones."""
+    """Lowest key first, equal keys in order of arrival.
+
+    Removal is lazy: the place of a pod that left or moved stays until it comes first in ``peek`` or ``pop``. A ``push`` clears all such
+    places away when there are more of them than of pods, by 16 at least.
+    """
 
     def __init__(self) -> None:
         self._places: list[tuple[Any, int, QueuedPod]] = []

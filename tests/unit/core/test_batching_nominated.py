@@ -57,6 +57,7 @@ def test_the_best_node_is_kept_for_a_nominated_pod() -> None:
 
     assert [result.node_name for result in results] == ["n2", "n1", "n1"]
     assert [result.batch for result in results] == ["no_hint", "hint_not_used", "hint_not_used"]
+    assert [result.feasible for result in results] == [3, 2, 2]
     assert batch_of(core) == {"no_hint": 1, "hint_not_used": 2, "verified": 2}
 
 
@@ -104,7 +105,7 @@ def test_when_all_nodes_are_kept_for_others_no_node_fits() -> None:
     core.pods(*(nominated(f"ahead{number}", f"n{number}", cpu="4") for number in range(3)))
     result = core.decide()
 
-    assert (result.outcome, result.batch) == ("unschedulable", "fit_error")
+    assert (result.outcome, result.batch, result.feasible) == ("unschedulable", "fit_error", 0)
     assert result.message == "0/3 nodes are available: 3 Insufficient cpu."
     assert result.plugins == ("NodeResourcesFit",)
 
@@ -114,7 +115,10 @@ def test_a_node_that_is_full_already_is_not_asked_again() -> None:
     core.nodes(make_node("n2", allocatable={"cpu": "0"}))
     core.pods(nominated("ahead", "n2", cpu="4"), *pods(2))
 
-    assert [core.decide().batch for _ in range(2)] == ["no_hint", "hint_used"]
+    assert [(result.batch, result.feasible) for result in (core.decide(), core.decide())] == [
+        ("no_hint", 2),
+        ("hint_used", 2),
+    ]
 
 
 def test_a_nomination_to_a_node_that_is_gone_matters_to_nobody() -> None:
