@@ -6,7 +6,7 @@ namespaceSelector matches; without either, the pod's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -30,7 +30,7 @@ class _Selected:
         except SelectorError:
             self.matcher = None  # what cannot be read may reach everything
 
-    def may_match(self, labels: dict[str, str] | None) -> bool:
+    def may_match(self, labels: Mapping[str, str] | None) -> bool:
         return self.matcher is None or labels is None or self.matcher.matches(labels)
 
 
@@ -71,7 +71,7 @@ class AntiAffinityIndex:
                 if not self.by_selector[key].uids:
                     del self.by_selector[key]
 
-    def reaching(self, namespace: str, labels: dict[str, str] | None) -> str | None:
+    def reaching(self, namespace: str, labels: Mapping[str, str] | None) -> str | None:
         """The UID of a pod with a term that may reach the namespace, None if there is none.
 
         Without labels the namespace is not known, and any selector may match it.

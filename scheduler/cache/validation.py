@@ -12,6 +12,8 @@ from scheduler.cache.anti_affinity import AntiAffinityIndex, scopes_of
 from scheduler.cache.columns import InternedColumn
 from scheduler.cache.node_facts import allocatable_of, images_of, labels_of, taints_of, tie_key
 from scheduler.cache.pod_counts import kind_of
+from scheduler.cache.pod_terms import scopes_of as term_scopes_of
+from scheduler.framework.affinity_terms import HeldTerm, affinity_terms
 
 if TYPE_CHECKING:
     from scheduler.cache.cache import CachedPod
@@ -29,6 +31,7 @@ def check(table: NodeTable, pods: Pods, pods_by_node: Mapping[str, Pods], anti_a
     _check_resources(table, pods_by_node)
     _check_interned(table)
     _check_sparse(table, pods_by_node)
+    _check_terms(table, pods_by_node)
 
 
 def _same(what: str, held: Any, expected: Any) -> None:
@@ -144,3 +147,15 @@ def _check_sparse(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
     for image in sorted({image for _, image in images}):
         sizes = {row: size for (row, name), size in images.items() if name == image and size}
         _same_column(table, f"image {image}", table.image_column(image), Counter(sizes))
+
+
+def _check_terms(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
+    held: Counter[tuple[HeldTerm, int]] = Counter()
+    for name, row in table.rows.items():
+        for cached in pods_by_node.get(name, {}).values():
+            held.update((term, row) for term in affinity_terms(cached.pod.pod).held)
+    _same("held terms", table.terms.counts(), dict(held))
+    _same("scopes of terms", table.terms.scopes(), {scope for term, _ in held for scope in term_scopes_of(term)})
+    for each, column in table.terms.columns():
+        counts = Counter({row: number for (term, row), number in held.items() if term == each})
+        _same_column(table, f"holders of {each}", column.values, counts)

@@ -22,10 +22,11 @@ from scheduler.api.objects import (
     Taint,
 )
 from scheduler.api.quantity import Quantity
-from scheduler.api.selectors import compile_label_selector
+from scheduler.api.selectors import LabelMatcher, compile_label_selector
 from scheduler.cache.cache import Cache
 from scheduler.cache.columns import InternedColumn
 from scheduler.cache.node_table import NodeTable
+from scheduler.framework.affinity_terms import REQUIRED_ANTI_AFFINITY, AffinityTerm, HeldTerm
 from scheduler.framework.facet import ALL_FACETS, Facet
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch, PodSelection
@@ -99,6 +100,9 @@ FACTS: dict[Facet, Callable[[NodeView], dict[str, Any]]] = {
 """What a view shows of each facet."""
 
 WEB = PodSelection(frozenset(["default"]), compile_label_selector(LabelSelector(match_labels={"app": "web"})))
+HELD = HeldTerm(
+    REQUIRED_ANTI_AFFINITY, 0, AffinityTerm("", ("default",), LabelMatcher(nothing=True), LabelMatcher(nothing=True))
+)
 MATCHES = (PodMatch((WEB,)), PodMatch((WEB,), counts_terminating=False), PodMatch(()))
 
 
@@ -138,6 +142,7 @@ def look(cache: Cache) -> Seen:
                     for cached in cache.pods_on(node.metadata.name)
                 ),
                 [table.row(Everything, row).matching_pods(match) for match in MATCHES],
+                table.row(Everything, row).term_holders(HELD),
             ),
         }
     return Seen(

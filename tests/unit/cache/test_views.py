@@ -6,9 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scheduler.api.objects import ContainerPort, Taint
+from scheduler.api.objects import (
+    Affinity,
+    ContainerPort,
+    LabelSelector,
+    Namespace,
+    ObjectMeta,
+    PodAffinity,
+    PodAffinityTerm,
+    Taint,
+)
+from scheduler.api.selectors import LabelMatcher
 from scheduler.cache.cache import Cache
 from scheduler.cache.views import NEEDS, row_view_of
+from scheduler.framework.affinity_terms import REQUIRED_ANTI_AFFINITY, AffinityTerm, HeldTerm
 from scheduler.framework.facet import ALL_FACETS, Facet, Input, UndeclaredReadError
 from scheduler.framework.plugin import Plugin
 from scheduler.framework.pod_info import PodInfo
@@ -24,6 +35,9 @@ GI = 2**30
 DEDICATED = Taint(key="dedicated", value="db", effect="NoSchedule")
 
 ALL_PODS = PodMatch(())
+HELD = HeldTerm(
+    REQUIRED_ANTI_AFFINITY, 0, AffinityTerm("zone", ("default",), LabelMatcher(nothing=True), LabelMatcher())
+)
 
 USES: dict[str, Callable[[NodeView], Any]] = {
     "is_named": lambda nodes: nodes.is_named("n1"),
@@ -47,6 +61,11 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "domain_version": lambda nodes: nodes.domain_version,
     "matching_pods": lambda nodes: nodes.matching_pods(ALL_PODS),
     "matching_version": lambda nodes: nodes.matching_version(ALL_PODS),
+    "reaching_terms": lambda nodes: nodes.reaching_terms("default"),
+    "term_holders": lambda nodes: nodes.term_holders(HELD),
+    "term_version": lambda nodes: nodes.term_version(HELD),
+    "matching_namespaces": lambda nodes: nodes.matching_namespaces(LabelMatcher()),
+    "namespaces_version": lambda nodes: nodes.namespaces_version,
     "deduced_selector": lambda nodes: nodes.deduced_selector(PodInfo(make_pod())),
 }
 """Every accessor of the contract, used once; but the feasible nodes are not the table's to know."""
@@ -64,7 +83,11 @@ def cache() -> Cache:
     )
     cache.apply_node(make_node("n2", labels={"zone": "b", "cores": "many"}, images={APP: 300}))
     web = make_container(requests={"cpu": "1", GPU: "1"}, ports=[ContainerPort(host_port=80)])
-    cache.apply_pod(PodInfo(make_pod("web", node_name="n1", containers=[web])))
+    apart = Affinity(
+        pod_anti_affinity=PodAffinity(required=[PodAffinityTerm(topology_key="zone", label_selector=LabelSelector())])
+    )
+    cache.apply_pod(PodInfo(make_pod("web", node_name="n1", containers=[web], affinity=apart)))
+    cache.apply_namespace(Namespace(metadata=ObjectMeta(name="default")))
     return cache
 
 
@@ -83,6 +106,7 @@ def test_columns_have_a_value_for_each_row(cache: Cache) -> None:
         "cordoned": nodes.unschedulable,
         "ports": nodes.port_conflicts("10.0.0.1", "TCP", 80),
         "image": nodes.image_size(APP),
+        "terms": nodes.term_holders(HELD),
     }
     assert {name: column.tolist() for name, column in columns.items()} == {
         "named": [False, True, False],
@@ -96,6 +120,7 @@ def test_columns_have_a_value_for_each_row(cache: Cache) -> None:
         "cordoned": [True, False, False],
         "ports": [False, True, False],
         "image": [0, 100, 300],
+        "terms": [0, 1, 0],
     }
 
 
@@ -114,6 +139,7 @@ def test_columns_have_the_types_of_the_contract(cache: Cache) -> None:
                 "allowed_pods",
                 "image_size",
                 "matching_pods",
+                "term_holders",
             ),
             np.dtype(np.int64),
         ),
