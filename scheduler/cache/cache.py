@@ -18,14 +18,10 @@ import msgspec
 
 from scheduler.api.objects import DeviceClass, Namespace, Node, SelectingObject
 from scheduler.api.quantity import QuantityError
-from scheduler.api.storage import CSINode, StorageObject, VolumeAttachment
 from scheduler.cache.anti_affinity import AntiAffinityIndex, terms_of
 from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.device_classes import DeviceClassIndex
 from scheduler.cache.node_table import JOURNAL_CAPACITY, NodeTable
-from scheduler.cache.pod_facts import VOLUMES
-from scheduler.cache.storage import StorageIndex
-from scheduler.cache.storage_validation import check_storage
 from scheduler.cache.validation import check
 from scheduler.framework.pod_info import PodInfo
 
@@ -157,8 +153,6 @@ class Cache:
         row = self.table.rows.get(node_name)
         if row is not None:
             self.table.add_pod(row, pod)
-        if pod.facets & VOLUMES:
-            self.storage.add_pod(pod)
 
     def _remove(self, known: CachedPod) -> None:
         uid = known.pod.uid
@@ -173,8 +167,6 @@ class Cache:
         row = self.table.row_of(known.node_name)
         if row is not None:
             self.table.remove_pod(row, known.pod)
-        if known.pod.facets & VOLUMES:
-            self.storage.remove_pod(known.pod)
 
     def _replace(self, known: CachedPod, now: CachedPod) -> None:
         uid = now.pod.uid
@@ -187,9 +179,6 @@ class Cache:
         row = self.table.row_of(now.node_name)
         if row is not None:
             self.table.replace_pod(row, known.pod, now.pod)
-        if (known.pod.facets | now.pod.facets) & VOLUMES:
-            self.storage.remove_pod(known.pod)
-            self.storage.add_pod(now.pod)
 
     # What rules beyond a node look at
 
@@ -225,6 +214,17 @@ class Cache:
         """The name of the DeviceClass that serves an extended resource; None if there is none."""
         return self._device_classes.serving(resource_name)
 
+    def apply_selecting_object(self, subject: SelectingObject) -> None:
+        self.table.deduced_selectors.apply(subject)
+
+    def remove_selecting_object(self, kind: str, namespace: str, name: str) -> None:
+        self.table.deduced_selectors.remove(kind, namespace, name)
+
+    def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
+        """The selector that default spread constraints have for the pod, known or not."""
+        return self.table.deduced_selectors.of(pod.pod.metadata)
+
+    def validate(self) -> None:
     @property
     def storage(self) -> StorageIndex:
         """Claims, volumes and what else volume rules look at. What is assumed of them is set here."""
@@ -253,24 +253,12 @@ class Cache:
             elif isinstance(subject, VolumeAttachment):
                 self.table.update_csi(subject.spec.node_name)
 
-    def apply_selecting_object(self, subject: SelectingObject) -> None:
-        self.table.deduced_selectors.apply(subject)
-
-    def remove_selecting_object(self, kind: str, namespace: str, name: str) -> None:
-        self.table.deduced_selectors.remove(kind, namespace, name)
-
-    def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
-        """The selector that default spread constraints have for the pod, known or not."""
-        return self.table.deduced_selectors.of(pod.pod.metadata)
-
-    def validate(self) -> None:
         """Work everything out again from the nodes and pods.
 
         Raises:
             AssertionError: what the table or an index holds is something else; the text says what.
         """
         assert self.assumed_count == sum(cached.assumed for cached in self._pods.values()), "number of assumed pods"
-        check_storage(self.table, self._pods, self._by_node)
         check(self.table, self._pods, self._by_node, self._anti_affinity)
 
 

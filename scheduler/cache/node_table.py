@@ -8,14 +8,13 @@ import numpy as np
 
 from scheduler.api.objects import Node, Taint
 from scheduler.cache.columns import Column, InternedColumn
-from scheduler.cache.csi_columns import CSIColumns
 from scheduler.cache.deduced_selectors import DeducedSelectors
 from scheduler.cache.host_ports import HostPortIndex
 from scheduler.cache.images import ImageIndex
 from scheduler.cache.journal import Changes, Journal
 from scheduler.cache.labels import LabelColumn, LabelColumns
-from scheduler.cache.namespaces import Namespaces
 from scheduler.cache.node_facts import (
+from scheduler.cache.namespaces import Namespaces
     NO_NODE,
     Allocatable,
     allocatable_of,
@@ -29,9 +28,7 @@ from scheduler.cache.pod_counts import PodCounts
 from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, VOLUMES, update_facets
 from scheduler.cache.pod_terms import PodTerms
 from scheduler.cache.resources import NodeResources
-from scheduler.cache.storage import StorageIndex
 from scheduler.cache.views import column_view_of, row_view_of
-from scheduler.cache.volume_uses import VolumeUses
 from scheduler.framework.facet import ALL_FACETS, Facet, Input
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import Plugin
@@ -44,10 +41,10 @@ JOURNAL_CAPACITY = 32_768
 LABEL_KEYS = 256
 _INTERNED = int(Facet.LABELS | Facet.TAINTS)
 _DOMAINS = int(Input.DOMAINS.facet)
-_NAMESPACES = int(Facet.NAMESPACES)
 _FIRST_CAPACITY = 64
 
 
+_NAMESPACES = int(Facet.NAMESPACES)
 class NodeTable:
     """Rows of nodes. A row stays with its node for the node's life and is then given to another, all facets changed.
 
@@ -81,14 +78,14 @@ class NodeTable:
         self.images = ImageIndex()
         self.pods = PodCounts(_FIRST_CAPACITY)
         self.deduced_selectors = DeducedSelectors()
+        self.domain_version = 0
+        """Another number after each change of a node, its labels or its taints."""
+
         self.volumes = VolumeUses(_FIRST_CAPACITY)
         self.csi = CSIColumns(_FIRST_CAPACITY)
         self.storage = StorageIndex()
         self.namespaces = Namespaces()
         self.terms = PodTerms(_FIRST_CAPACITY, self.namespaces)
-        self.domain_version = 0
-        """Another number after each change of a node, its labels or its taints."""
-
         self._live = Column(np.bool_, _FIRST_CAPACITY)
         self._tie_keys = Column(np.int64, _FIRST_CAPACITY)
         self._nodes: list[Node] = []
@@ -199,7 +196,6 @@ class NodeTable:
         row = self._take_row(name)
         self._write(row, old, node, amounts, images)
         for pod in pods:
-        self.csi.set(row, self.storage.csi_node(name), self.storage.attachment_count(name))
             self._charge(row, pod)
         self._record(row, int(ALL_FACETS))
         return None
@@ -214,17 +210,10 @@ class NodeTable:
             self._release(row, pod)
         self._write(row, old, NO_NODE, Allocatable((), 0), {})
         self._give_back(row, name)
-        self.csi.set(row, None, 0)
         self._record(row, int(ALL_FACETS))
         return old
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
-    def update_csi(self, name: str) -> None:
-        """The CSINode or the VolumeAttachments of the node, if there is such a node, are others now."""
-        row = self.rows.get(name)
-        if row is not None and self.csi.set(row, self.storage.csi_node(name), self.storage.attachment_count(name)):
-            self._record(row, VOLUMES)
-
         self._charge(row, pod)
         self._journal.record(row, pod.facets)
         if self.labels.is_crowded:
@@ -245,17 +234,28 @@ class NodeTable:
             self.host_ports.remove(row, old.host_ports)
             self.host_ports.add(row, new.host_ports)
         if changed & PODS:
-        if (old.facets | new.facets) & VOLUMES:
-            self._release_volumes(row, old)
-            self._charge_volumes(row, new)
             self.pods.remove(row, old)
             self.pods.add(row, new)
         if changed:
-            self.terms.remove(row, old)
-            self.terms.add(row, new)
             self._record(row, changed)
 
     def _charge(self, row: int, pod: PodInfo) -> None:
+        self.resources.charge(row, pod.amounts)
+        self.pods.add(row, pod)
+        if pod.host_ports:
+            self.host_ports.add(row, pod.host_ports)
+
+    def _release(self, row: int, pod: PodInfo) -> None:
+        self.resources.release(row, pod.amounts)
+        self.pods.remove(row, pod)
+        if pod.host_ports:
+            self.host_ports.remove(row, pod.host_ports)
+
+            self.terms.remove(row, old)
+            self.terms.add(row, new)
+    def _write(
+        self, row: int, old: Node, new: Node, amounts: Allocatable | None, images: Mapping[str, int] | None
+    ) -> Facet:
     def apply_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
         """A namespace with its labels. Returns whether that is news, which no row shows."""
         return self._note_namespace(self.namespaces.apply(name, labels))
@@ -270,38 +270,11 @@ class NodeTable:
             self._journal.record(0, _NAMESPACES)
         return changed
 
-        self.resources.charge(row, pod.amounts)
-        self.pods.add(row, pod)
-        if pod.host_ports:
-        if pod.pod.spec.affinity is not None:
-            self.terms.add(row, pod)
-            self.host_ports.add(row, pod.host_ports)
-
-        if pod.facets & VOLUMES:
-            self._charge_volumes(row, pod)
-
-    def _charge_volumes(self, row: int, pod: PodInfo) -> None:
-        if pod.facets & VOLUMES:
-            self.volumes.add(row, pod)
-
-    def _release_volumes(self, row: int, pod: PodInfo) -> None:
-        if pod.facets & VOLUMES:
-            self.volumes.remove(row, pod)
-    def _release(self, row: int, pod: PodInfo) -> None:
-        self.resources.release(row, pod.amounts)
-        self.pods.remove(row, pod)
-        if pod.host_ports:
-        if pod.pod.spec.affinity is not None:
-            self.terms.remove(row, pod)
-            self.host_ports.remove(row, pod.host_ports)
-
-        self._release_volumes(row, pod)
-    def _write(
-        self, row: int, old: Node, new: Node, amounts: Allocatable | None, images: Mapping[str, int] | None
-    ) -> Facet:
         """Take the row from one state of its node to another; what a plugin could see of it.
 
         ``amounts`` and ``images`` are those of ``new``, None when they are as before.
+        if pod.pod.spec.affinity is not None:
+            self.terms.add(row, pod)
         """
         changed = Facet.NONE
         if amounts is not None and self.resources.set_allocatable(row, allocatable_of(old), amounts):
@@ -318,6 +291,8 @@ class NodeTable:
             self.unschedulable.cells[row] = new.spec.unschedulable
             changed |= Facet.UNSCHEDULABLE
         if features_of(old) != features_of(new):
+        if pod.pod.spec.affinity is not None:
+            self.terms.remove(row, pod)
             changed |= Facet.FEATURES
         self._nodes[row] = new
         return changed
@@ -349,7 +324,10 @@ class NodeTable:
         self.resources.grow(capacity)
         self.labels.grow(capacity)
         self.pods.grow(capacity)
-        for column in (self.unschedulable, self.taints.column, self._live, self._tie_keys):
+        self.volumes.grow(capacity)
+        self.csi.grow(capacity)
+        self.terms.grow(capacity)
+        for column in (self.unschedulable, self.taints.column, self.features.column, self._live, self._tie_keys):
             column.grow(capacity)
 
     def _record(self, row: int, facets: int) -> None:

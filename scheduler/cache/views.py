@@ -20,9 +20,7 @@ from scheduler.framework.facet import Facet, Input, UndeclaredReadError
 from scheduler.framework.ops import BoolArray, IdArray, IntArray
 from scheduler.framework.plugin import Plugin
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch
-from scheduler.framework.storage import Storage
 
 if TYPE_CHECKING:
     from scheduler.cache.columns import Column
@@ -48,26 +46,11 @@ NEEDS: dict[str, Facet | Input] = {
     "image_version": Input.IMAGE_HOLDERS,
     "total_nodes": Input.NODE_COUNT,
     "feasible": Input.FEASIBLE,
-    "node_name": Facet.NAME,
-    "disk_conflicts": Facet.VOLUMES,
-    "volume_count": Facet.VOLUMES,
-    "pods_with_volumes": Facet.VOLUMES,
-    "has_csi_node": Facet.VOLUMES,
-    "has_csi_limits": Facet.VOLUMES,
-    "csi_limit": Facet.VOLUMES,
-    "has_csi_driver": Facet.VOLUMES,
-    "attachment_count": Facet.VOLUMES,
-    "storage": Input.STORAGE,
     "domain_version": Input.DOMAINS,
     "matching_pods": Input.POD_COUNTS,
     "matching_version": Input.POD_COUNTS,
     "deduced_selector": Input.SELECTING_OBJECTS,
 }
-    "reaching_terms": Input.POD_TERMS,
-    "term_holders": Input.POD_TERMS,
-    "term_version": Input.POD_TERMS,
-    "matching_namespaces": Input.NAMESPACES,
-    "namespaces_version": Input.NAMESPACES,
 """What a plugin has to declare to use an accessor."""
 
 
@@ -79,6 +62,11 @@ class _View:
 
     @property
     def taint_sets(self) -> list[tuple[Taint, ...]]:
+    "reaching_terms": Input.POD_TERMS,
+    "term_holders": Input.POD_TERMS,
+    "term_version": Input.POD_TERMS,
+    "matching_namespaces": Input.NAMESPACES,
+    "namespaces_version": Input.NAMESPACES,
         return self._table.taints.items
 
     def image_holders(self, name: str) -> int:
@@ -93,10 +81,6 @@ class _View:
 
     @property
     def domain_version(self) -> int:
-    @property
-    def storage(self) -> Storage:
-        return self._table.storage
-
         return self._table.domain_version
 
     def matching_version(self, match: PodMatch) -> int:
@@ -108,18 +92,6 @@ class _View:
 
 class ColumnView(_View):
     """Some rows, or all, as arrays. They show the table's memory: they are read-only, and good until its next change."""
-    def reaching_terms(self, namespace: str) -> ReachingTerms:
-        return self._table.terms.reaching(namespace)
-
-    def term_version(self, held: HeldTerm) -> int:
-        return self._table.terms.version(held)
-
-    def matching_namespaces(self, selector: LabelMatcher) -> frozenset[str]:
-        return self._table.namespaces.matching(selector)
-
-    @property
-    def namespaces_version(self) -> int:
-        return self._table.namespaces.version
 
     __slots__ = ("_count", "_feasible", "_index", "_size")
     is_row = False
@@ -135,6 +107,18 @@ class ColumnView(_View):
         return self._count
 
     def _taken(self, column: Column | None) -> Any:
+    def reaching_terms(self, namespace: str) -> ReachingTerms:
+        return self._table.terms.reaching(namespace)
+
+    def term_version(self, held: HeldTerm) -> int:
+        return self._table.terms.version(held)
+
+    def matching_namespaces(self, selector: LabelMatcher) -> frozenset[str]:
+        return self._table.namespaces.matching(selector)
+
+    @property
+    def namespaces_version(self) -> int:
+        return self._table.namespaces.version
         return np.zeros(self._count, np.int64) if column is None else column.values[self._index]
 
     def is_named(self, name: str) -> BoolArray:
@@ -205,10 +189,6 @@ class ColumnView(_View):
         for users in self._table.host_ports.conflicts(host_ip, protocol, port):
             conflicts[np.fromiter(users, np.int64, len(users))] = True
         conflicting: BoolArray = conflicts[self._index]
-    def term_holders(self, held: HeldTerm) -> IntArray:
-        counts: IntArray = self._taken(self._table.terms.column(held))
-        return counts
-
         return conflicting
 
     def image_size(self, name: str) -> IntArray:
@@ -224,53 +204,12 @@ class RowView(_View):
 
     def __init__(self, table: NodeTable, row: int = 0) -> None:
         self._table = table
+    def term_holders(self, held: HeldTerm) -> IntArray:
+        counts: IntArray = self._taken(self._table.terms.column(held))
+        return counts
+
         self._row = row
         self._resources = resources = table.resources
-    def _row_at(self, position: int) -> int:
-        return position if isinstance(self._index, slice) else int(self._index[position])
-
-    def node_name(self, position: int) -> str:
-        row = self._row_at(position)
-        return self._table.name_of(row) if self._table.is_live(row) else ""
-
-    def disk_conflicts(self, volume: Volume) -> BoolArray:
-        conflicts = np.zeros(self._size, np.bool_)
-        for users in self._table.volumes.conflicts(volume):
-            conflicts[np.fromiter(users, np.int64, len(users))] = True
-        conflicting: BoolArray = conflicts[self._index]
-        return conflicting
-
-    @property
-    def volume_count(self) -> IntArray:
-        counts: IntArray = self._taken(self._table.volumes.counts)
-        return counts
-
-    def pods_with_volumes(self, position: int) -> list[PodInfo]:
-        return self._table.volumes.pods(self._row_at(position))
-
-    @property
-    def has_csi_node(self) -> BoolArray:
-        known: BoolArray = self._taken(self._table.csi.known)
-        return known
-
-    @property
-    def has_csi_limits(self) -> BoolArray:
-        limited: BoolArray = self._taken(self._table.csi.limited)
-        return limited
-
-    def csi_limit(self, driver: str) -> IntArray:
-        limits: IntArray = self._taken(self._table.csi.limits(driver)) - 1
-        return limits
-
-    def has_csi_driver(self, driver: str) -> BoolArray:
-        installed = self._table.csi.installed(driver)
-        return np.zeros(self._count, np.bool_) if installed is None else self._taken(installed)
-
-    @property
-    def attachment_count(self) -> IntArray:
-        counts: IntArray = self._taken(self._table.csi.attachments)
-        return counts
-
         self._allocatable = resources.allocatable.cells
         self._requested = resources.requested.cells
         self._non_zero = resources.non_zero_cells
@@ -365,11 +304,6 @@ def column_view_of(plugin: type[Plugin]) -> type[ColumnView]:
     """The column view of what this plugin declared."""
     return type(f"{plugin.__name__}ColumnView", (ColumnView,), {"__slots__": (), **_refusals(plugin, ColumnView)})
 
-    def term_holders(self, held: HeldTerm) -> int:
-        column = self._table.terms.column(held)
-        count: int = 0 if column is None else column.cells[self._row]
-        return count
-
 
 @cache
 def row_view_of(plugin: type[Plugin]) -> type[RowView]:
@@ -380,43 +314,6 @@ def row_view_of(plugin: type[Plugin]) -> type[RowView]:
 def _refusals(plugin: type[Plugin], view: type[_View]) -> dict[str, Any]:
     undeclared = (accessor for accessor, need in NEEDS.items() if not _declares(plugin, need))
     return {accessor: _refusal(plugin.name, accessor, view) for accessor in undeclared}
-    def node_name(self, _position: int) -> str:
-        return self._table.name_of(self._row) if self._table.is_live(self._row) else ""
-
-    def disk_conflicts(self, volume: Volume) -> bool:
-        return any(self._row in users for users in self._table.volumes.conflicts(volume))
-
-    @property
-    def volume_count(self) -> int:
-        count: int = self._table.volumes.counts.cells[self._row]
-        return count
-
-    def pods_with_volumes(self, _position: int) -> list[PodInfo]:
-        return self._table.volumes.pods(self._row)
-
-    @property
-    def has_csi_node(self) -> bool:
-        known: bool = self._table.csi.known.cells[self._row]
-        return known
-
-    @property
-    def has_csi_limits(self) -> bool:
-        limited: bool = self._table.csi.limited.cells[self._row]
-        return limited
-
-    def csi_limit(self, driver: str) -> int:
-        limits = self._table.csi.limits(driver)
-        return -1 if limits is None else limits.cells[self._row] - 1
-
-    def has_csi_driver(self, driver: str) -> bool:
-        installed = self._table.csi.installed(driver)
-        return installed is not None and installed.cells[self._row]
-
-    @property
-    def attachment_count(self) -> int:
-        count: int = self._table.csi.attachments.cells[self._row]
-        return count
-
 
 
 def _declares(plugin: type[Plugin], need: Facet | Input) -> bool:
@@ -431,3 +328,8 @@ def _refusal(plugin: str, accessor: str, view: type[_View]) -> Any:
         raise UndeclaredReadError(plugin, what)
 
     return property(refuse) if isinstance(getattr(view, accessor), property) else refuse
+    def term_holders(self, held: HeldTerm) -> int:
+        column = self._table.terms.column(held)
+        count: int = 0 if column is None else column.cells[self._row]
+        return count
+

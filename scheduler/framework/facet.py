@@ -41,7 +41,6 @@ class Input(enum.Enum):
     POD_TERMS = ("affinity terms of pods on nodes", Facet.PODS | Facet.NAMESPACES)
     NAMESPACES = ("namespaces and their labels", Facet.NAMESPACES)
     SELECTING_OBJECTS = ("objects that select pods", Facet.NONE)
-    STORAGE = ("objects of storage", Facet.NONE)
 
     @property
     def facet(self) -> Facet:

@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from scheduler.api.objects import Taint, Volume
+from scheduler.api.objects import Taint
 from scheduler.api.selectors import LabelMatcher
 from scheduler.framework.affinity_terms import HeldTerm, ReachingTerms
 from scheduler.framework.ops import Bools, Ids, Ints
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch
-from scheduler.framework.storage import Storage
 
 
 class LabelIds(Protocol):
     """The interned values of one label key. Id 0 means that the node has no such label."""
-
-    @property
-    def items(self) -> list[str | None]:
-        """The value of each id, None of id 0; it only grows while an evaluation lasts."""
-        ...
 
     def id_of(self, value: str) -> int:
         """The id of a value, or -1 when no node has it now."""
@@ -60,10 +53,6 @@ class NodeView(Protocol):
     # Facet.NAME
     def is_named(self, name: str) -> Bools:
         """Whether the node has this name."""
-        ...
-
-    def node_name(self, position: int) -> str:
-        """The name of one of the nodes; "" for a row without a node."""
         ...
 
     # Facet.RESOURCES; resources by their Kubernetes name, cpu in milli, 0 where a node has none
@@ -160,6 +149,7 @@ class NodeView(Protocol):
 
     # Input.NODE_COUNT
     @property
+    def total_nodes(self) -> int: ...
     # Input.POD_TERMS
     def reaching_terms(self, namespace: str) -> ReachingTerms:
         """The terms of pods on nodes that can be about pods of the namespace; the same object while they are the same."""
@@ -181,42 +171,3 @@ class NodeView(Protocol):
     @property
     def namespaces_version(self) -> int:
         """Changes whenever a namespace comes or goes, or its labels change."""
-    def total_nodes(self) -> int: ...
-    # Facet.VOLUMES
-    def disk_conflicts(self, volume: Volume) -> Bools:
-        """Whether a pod on the node uses the volume's inline disk so that another pod cannot (kube-scheduler 1.37:
-        VolumeRestrictions)."""
-        ...
-
-    @property
-    def volume_count(self) -> Ints:
-        """Number of volumes of pods on the node that volume rules look at."""
-        ...
-
-    def pods_with_volumes(self, position: int) -> list[PodInfo]:
-        """The pods of one of the nodes that have such volumes, in the order they came."""
-        ...
-
-    @property
-    def has_csi_node(self) -> Bools: ...
-
-    @property
-    def has_csi_limits(self) -> Bools:
-        """Whether the node limits the volumes of some driver."""
-        ...
-
-    def csi_limit(self, driver: str) -> Ints:
-        """How many volumes of the driver the node can use; -1 for no limit."""
-        ...
-
-    def has_csi_driver(self, driver: str) -> Bools: ...
-
-    @property
-    def attachment_count(self) -> Ints:
-        """Number of VolumeAttachments of the node."""
-        ...
-
-    # Input.STORAGE
-    @property
-    def storage(self) -> Storage: ...
-
