@@ -225,34 +225,6 @@ class Cache:
         return self.table.deduced_selectors.of(pod.pod.metadata)
 
     def validate(self) -> None:
-    @property
-    def storage(self) -> StorageIndex:
-        """Claims, volumes and what else volume rules look at. What is assumed of them is set here."""
-        return self.table.storage
-
-    def apply_storage_object(self, subject: StorageObject) -> StorageObject | None:
-        """An object of storage as the watch shows it; the one that it showed before, None for a new one.
-
-        Raises:
-            ValueError: the object cannot be read; the text names it and the field, and nothing was changed.
-        """
-        before = self.storage.apply(subject)
-        self._update_csi(before, subject)
-        return before
-
-    def remove_storage_object(self, kind: str, namespace: str, name: str) -> StorageObject | None:
-        """The object is gone; the one that was shown, None if there was none."""
-        removed = self.storage.remove(kind, namespace, name)
-        self._update_csi(removed)
-        return removed
-
-    def _update_csi(self, *subjects: StorageObject | None) -> None:
-        for subject in subjects:
-            if isinstance(subject, CSINode):
-                self.table.update_csi(subject.metadata.name)
-            elif isinstance(subject, VolumeAttachment):
-                self.table.update_csi(subject.spec.node_name)
-
         """Work everything out again from the nodes and pods.
 
         Raises:

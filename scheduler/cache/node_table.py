@@ -13,8 +13,8 @@ from scheduler.cache.host_ports import HostPortIndex
 from scheduler.cache.images import ImageIndex
 from scheduler.cache.journal import Changes, Journal
 from scheduler.cache.labels import LabelColumn, LabelColumns
-from scheduler.cache.node_facts import (
 from scheduler.cache.namespaces import Namespaces
+from scheduler.cache.node_facts import (
     NO_NODE,
     Allocatable,
     allocatable_of,
@@ -25,8 +25,7 @@ from scheduler.cache.namespaces import Namespaces
     tie_key,
 )
 from scheduler.cache.pod_counts import PodCounts
-from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, VOLUMES, update_facets
-from scheduler.cache.pod_terms import PodTerms
+from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, update_facets
 from scheduler.cache.resources import NodeResources
 from scheduler.cache.views import column_view_of, row_view_of
 from scheduler.framework.facet import ALL_FACETS, Facet, Input
@@ -41,10 +40,10 @@ JOURNAL_CAPACITY = 32_768
 LABEL_KEYS = 256
 _INTERNED = int(Facet.LABELS | Facet.TAINTS)
 _DOMAINS = int(Input.DOMAINS.facet)
+_NAMESPACES = int(Facet.NAMESPACES)
 _FIRST_CAPACITY = 64
 
 
-_NAMESPACES = int(Facet.NAMESPACES)
 class NodeTable:
     """Rows of nodes. A row stays with its node for the node's life and is then given to another, all facets changed.
 
@@ -81,11 +80,6 @@ class NodeTable:
         self.domain_version = 0
         """Another number after each change of a node, its labels or its taints."""
 
-        self.volumes = VolumeUses(_FIRST_CAPACITY)
-        self.csi = CSIColumns(_FIRST_CAPACITY)
-        self.storage = StorageIndex()
-        self.namespaces = Namespaces()
-        self.terms = PodTerms(_FIRST_CAPACITY, self.namespaces)
         self._live = Column(np.bool_, _FIRST_CAPACITY)
         self._tie_keys = Column(np.int64, _FIRST_CAPACITY)
         self._nodes: list[Node] = []
@@ -236,26 +230,11 @@ class NodeTable:
         if changed & PODS:
             self.pods.remove(row, old)
             self.pods.add(row, new)
+            self.terms.remove(row, old)
+            self.terms.add(row, new)
         if changed:
             self._record(row, changed)
 
-    def _charge(self, row: int, pod: PodInfo) -> None:
-        self.resources.charge(row, pod.amounts)
-        self.pods.add(row, pod)
-        if pod.host_ports:
-            self.host_ports.add(row, pod.host_ports)
-
-    def _release(self, row: int, pod: PodInfo) -> None:
-        self.resources.release(row, pod.amounts)
-        self.pods.remove(row, pod)
-        if pod.host_ports:
-            self.host_ports.remove(row, pod.host_ports)
-
-            self.terms.remove(row, old)
-            self.terms.add(row, new)
-    def _write(
-        self, row: int, old: Node, new: Node, amounts: Allocatable | None, images: Mapping[str, int] | None
-    ) -> Facet:
     def apply_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
         """A namespace with its labels. Returns whether that is news, which no row shows."""
         return self._note_namespace(self.namespaces.apply(name, labels))
@@ -270,11 +249,28 @@ class NodeTable:
             self._journal.record(0, _NAMESPACES)
         return changed
 
+    def _charge(self, row: int, pod: PodInfo) -> None:
+        self.resources.charge(row, pod.amounts)
+        self.pods.add(row, pod)
+        if pod.pod.spec.affinity is not None:
+            self.terms.add(row, pod)
+        if pod.host_ports:
+            self.host_ports.add(row, pod.host_ports)
+
+    def _release(self, row: int, pod: PodInfo) -> None:
+        self.resources.release(row, pod.amounts)
+        self.pods.remove(row, pod)
+        if pod.pod.spec.affinity is not None:
+            self.terms.remove(row, pod)
+        if pod.host_ports:
+            self.host_ports.remove(row, pod.host_ports)
+
+    def _write(
+        self, row: int, old: Node, new: Node, amounts: Allocatable | None, images: Mapping[str, int] | None
+    ) -> Facet:
         """Take the row from one state of its node to another; what a plugin could see of it.
 
         ``amounts`` and ``images`` are those of ``new``, None when they are as before.
-        if pod.pod.spec.affinity is not None:
-            self.terms.add(row, pod)
         """
         changed = Facet.NONE
         if amounts is not None and self.resources.set_allocatable(row, allocatable_of(old), amounts):
@@ -291,8 +287,6 @@ class NodeTable:
             self.unschedulable.cells[row] = new.spec.unschedulable
             changed |= Facet.UNSCHEDULABLE
         if features_of(old) != features_of(new):
-        if pod.pod.spec.affinity is not None:
-            self.terms.remove(row, pod)
             changed |= Facet.FEATURES
         self._nodes[row] = new
         return changed
@@ -324,10 +318,7 @@ class NodeTable:
         self.resources.grow(capacity)
         self.labels.grow(capacity)
         self.pods.grow(capacity)
-        self.volumes.grow(capacity)
-        self.csi.grow(capacity)
-        self.terms.grow(capacity)
-        for column in (self.unschedulable, self.taints.column, self.features.column, self._live, self._tie_keys):
+        for column in (self.unschedulable, self.taints.column, self._live, self._tie_keys):
             column.grow(capacity)
 
     def _record(self, row: int, facets: int) -> None:

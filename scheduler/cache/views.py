@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from scheduler.api.objects import Taint, Volume
-from scheduler.api.selectors import LabelMatcher
+from scheduler.api.objects import Taint
 from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.labels import LabelColumn, RowLabelIds
 from scheduler.framework.affinity_terms import HeldTerm, ReachingTerms
@@ -49,6 +48,11 @@ NEEDS: dict[str, Facet | Input] = {
     "domain_version": Input.DOMAINS,
     "matching_pods": Input.POD_COUNTS,
     "matching_version": Input.POD_COUNTS,
+    "reaching_terms": Input.POD_TERMS,
+    "term_holders": Input.POD_TERMS,
+    "term_version": Input.POD_TERMS,
+    "matching_namespaces": Input.NAMESPACES,
+    "namespaces_version": Input.NAMESPACES,
     "deduced_selector": Input.SELECTING_OBJECTS,
 }
 """What a plugin has to declare to use an accessor."""
@@ -62,11 +66,6 @@ class _View:
 
     @property
     def taint_sets(self) -> list[tuple[Taint, ...]]:
-    "reaching_terms": Input.POD_TERMS,
-    "term_holders": Input.POD_TERMS,
-    "term_version": Input.POD_TERMS,
-    "matching_namespaces": Input.NAMESPACES,
-    "namespaces_version": Input.NAMESPACES,
         return self._table.taints.items
 
     def image_holders(self, name: str) -> int:
@@ -86,6 +85,18 @@ class _View:
     def matching_version(self, match: PodMatch) -> int:
         return self._table.pods.column(match).version
 
+    def reaching_terms(self, namespace: str) -> ReachingTerms:
+        return self._table.terms.reaching(namespace)
+
+    def term_version(self, held: HeldTerm) -> int:
+        return self._table.terms.version(held)
+
+    def matching_namespaces(self, selector: LabelMatcher) -> frozenset[str]:
+        return self._table.namespaces.matching(selector)
+
+    @property
+    def namespaces_version(self) -> int:
+        return self._table.namespaces.version
     def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
         return self._table.deduced_selectors.of(pod.pod.metadata)
 
@@ -107,18 +118,6 @@ class ColumnView(_View):
         return self._count
 
     def _taken(self, column: Column | None) -> Any:
-    def reaching_terms(self, namespace: str) -> ReachingTerms:
-        return self._table.terms.reaching(namespace)
-
-    def term_version(self, held: HeldTerm) -> int:
-        return self._table.terms.version(held)
-
-    def matching_namespaces(self, selector: LabelMatcher) -> frozenset[str]:
-        return self._table.namespaces.matching(selector)
-
-    @property
-    def namespaces_version(self) -> int:
-        return self._table.namespaces.version
         return np.zeros(self._count, np.int64) if column is None else column.values[self._index]
 
     def is_named(self, name: str) -> BoolArray:
@@ -178,6 +177,10 @@ class ColumnView(_View):
         counts: IntArray = self._taken(self._table.pods.column(match).column)
         return counts
 
+    def term_holders(self, held: HeldTerm) -> IntArray:
+        counts: IntArray = self._taken(self._table.terms.column(held))
+        return counts
+
     @property
     def feasible(self) -> BoolArray:
         if self._feasible is None:
@@ -204,10 +207,6 @@ class RowView(_View):
 
     def __init__(self, table: NodeTable, row: int = 0) -> None:
         self._table = table
-    def term_holders(self, held: HeldTerm) -> IntArray:
-        counts: IntArray = self._taken(self._table.terms.column(held))
-        return counts
-
         self._row = row
         self._resources = resources = table.resources
         self._allocatable = resources.allocatable.cells
@@ -288,6 +287,11 @@ class RowView(_View):
         count: int = self._table.pods.column(match).column.cells[self._row]
         return count
 
+    def term_holders(self, held: HeldTerm) -> int:
+        column = self._table.terms.column(held)
+        count: int = 0 if column is None else column.cells[self._row]
+        return count
+
     @property
     def feasible(self) -> bool:
         raise RuntimeError("feasible nodes are known to PreScore and Score of all nodes only")
@@ -328,8 +332,3 @@ def _refusal(plugin: str, accessor: str, view: type[_View]) -> Any:
         raise UndeclaredReadError(plugin, what)
 
     return property(refuse) if isinstance(getattr(view, accessor), property) else refuse
-    def term_holders(self, held: HeldTerm) -> int:
-        column = self._table.terms.column(held)
-        count: int = 0 if column is None else column.cells[self._row]
-        return count
-

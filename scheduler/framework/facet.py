@@ -8,8 +8,7 @@ import enum
 class Facet(enum.IntFlag):
     """A plugin declares the facets it reads; a change of a node names the facets that changed; only their overlap is work.
 
-    PODS stands for the set of pods on the node (labels, terms), RESOURCES for allocatable, requested and pod counts, VOLUMES for
-    the volumes of these pods, the limits of the node's CSI drivers and what is attached to it.
+    PODS stands for the set of pods on the node (labels, terms), RESOURCES for allocatable, requested and pod counts.
     """
 
     NONE = 0

@@ -140,16 +140,6 @@ class NodeView(Protocol):
         """Changes whenever a matching pod comes to a node or leaves one."""
         ...
 
-    # Input.SELECTING_OBJECTS
-    def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
-        """What Services and the pod's controller make of it now. No change of it is journaled: an evaluation keeps the answer
-        that it began with, and ClusterSignPlugin tells pods with another one apart.
-        """
-        ...
-
-    # Input.NODE_COUNT
-    @property
-    def total_nodes(self) -> int: ...
     # Input.POD_TERMS
     def reaching_terms(self, namespace: str) -> ReachingTerms:
         """The terms of pods on nodes that can be about pods of the namespace; the same object while they are the same."""
@@ -171,3 +161,13 @@ class NodeView(Protocol):
     @property
     def namespaces_version(self) -> int:
         """Changes whenever a namespace comes or goes, or its labels change."""
+    # Input.SELECTING_OBJECTS
+    def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
+        """What Services and the pod's controller make of it now. No change of it is journaled: an evaluation keeps the answer
+        that it began with, and ClusterSignPlugin tells pods with another one apart.
+        """
+        ...
+
+    # Input.NODE_COUNT
+    @property
+    def total_nodes(self) -> int: ...
