@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from scheduler.core.changes import ASSIGNED_POD_DELETE
-from scheduler.core.failure import REASON_ERROR, failure_instructions, reference_to
+from scheduler.core.asking import ask
+from scheduler.core.binding_cycle import fail
+from scheduler.core.failure import REASON_ERROR, Failure, reference_to
 from scheduler.core.instruction import Instruction, RecordEvent
-from scheduler.core.measurements import ERROR, SCHEDULED
+from scheduler.core.measurements import SCHEDULED
 from scheduler.core.state import State
 from scheduler.core.stimulus import BindFailed, PodBound
+from scheduler.profile.failure import Stage
 
 
 def pod_bound(state: State, stimulus: PodBound) -> list[Instruction]:
@@ -22,6 +24,10 @@ def pod_bound(state: State, stimulus: PodBound) -> list[Instruction]:
     state.measurements.scheduled(
         queued.attempts, stimulus.now - (binding.started if first_entry is None else first_entry), queued.was_flushed
     )
+    cycle = binding.cycle
+    if cycle is not None:
+        for plugin in cycle.taking_part(cycle.profile.post_bind):
+            ask(state, cycle, plugin, Stage.POST_BIND, plugin.post_bind, stimulus.now)
     return [
         RecordEvent(
             pod=reference_to(pod),
@@ -36,32 +42,8 @@ def pod_bound(state: State, stimulus: PodBound) -> list[Instruction]:
 
 
 def bind_failed(state: State, stimulus: BindFailed) -> list[Instruction]:
-    """The pod is not on the node: its place is free, others may use it, and it is retried after a back-off.
-
-    A pod that is gone, or that someone else bound meanwhile, needs no retry and no complaint.
-    """
-    binding = state.bindings.pop(stimulus.uid, None)
-    if binding is None:
+    """The pod is not on the node, and the API server has said why."""
+    if stimulus.uid not in state.bindings:
         return []
-    queued, latest = binding.queued, binding.latest
-    controller = queued.pod.pod.spec.scheduler_name
-    state.measurements.attempt(ERROR, controller, stimulus.now - binding.started)
-    known = state.cache.pod(stimulus.uid)
-    if known is not None and known.assumed:
-        state.cache.forget(stimulus.uid)
-        state.queue.move_all(ASSIGNED_POD_DELETE, stimulus.now)
-    elif known is not None:
-        return []
-    if latest is None:
-        return []
-    state.queue.add_failed(queued, latest, (), stimulus.now)
     message = f'running Bind plugin "DefaultBinder": {stimulus.error}'
-    return list(
-        failure_instructions(
-            latest.pod,
-            reason=REASON_ERROR,
-            message=message,
-            controller=controller,
-            now=stimulus.now,
-        )
-    )
+    return fail(state, stimulus.uid, Failure(REASON_ERROR, message), stimulus.now)

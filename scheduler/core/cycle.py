@@ -5,15 +5,19 @@ from __future__ import annotations
 import msgspec
 
 from scheduler.core.batching import Decision, Mismatch
+from scheduler.core.binding_cycle import begin, follow_permits
+from scheduler.core.binding_cycles import BindingCycle
 from scheduler.core.failure import (
     REASON_ERROR,
     REASON_UNSCHEDULABLE,
+    Failure,
     failure_instructions,
     reference_to,
     warning,
 )
 from scheduler.core.instruction import BindPod, Instruction
 from scheduler.core.measurements import ASSUMED, ERROR, SKIPPED, UNSCHEDULABLE
+from scheduler.core.reserving import reserve
 from scheduler.core.state import MISSING_RULE, Binding, State
 from scheduler.profile.failure import PluginFailure
 from scheduler.profile.profile import Profile
@@ -87,25 +91,48 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
         )
     uid = pod.uid
     node_name = cache.table.name_of(row)
+    plugins = profile.taking_part(pod) if profile.binding_plugins else ()
     cache.assume(pod, node_name)
-    queue.done(uid)
+    cycle = None
+    if plugins:
+        states = {plugin.name: evaluation.state_of(plugin.name) for plugin in plugins}
+        cycle = BindingCycle(pod, node_name, profile, states)
+        failure = reserve(state, cycle, now)
+        if failure is not None:
+            cache.forget(uid)
+            return _refused(state, queued, failure, decision, now)
+    else:
+        queue.done(uid)
     nominated = queue.nominator.remove(uid) if queue.nominator.node_of else None
     if nominated is not None and nominated.pod.status.nominated_node_name != node_name:
         # It goes elsewhere; kube-scheduler leaves those who wait for that room to the five-minute flush.
         state.release_nomination(nominated, now)
-    state.bindings[uid] = Binding(queued, node_name, now, pod)
+    state.bindings[uid] = Binding(queued, node_name, now, pod, cycle)
+    instructions: list[Instruction]
+    if cycle is None:
+        instructions = [BindPod(pod=reference_to(pod.pod), node_name=node_name)]
+    else:
+        instructions = [*begin(state, cycle, now), *follow_permits(state, now)]
     return CycleResult(
         pod=pod.key,
         uid=uid,
         profile=profile.scheduler_name,
         attempt=queued.attempts,
         outcome=ASSUMED,
-        instructions=[BindPod(pod=reference_to(pod.pod), node_name=node_name)],
+        instructions=instructions,
         node_name=node_name,
         feasible=evaluation.fitting_count(decision.instead),
         batch=decision.batch._value_,  # ``value`` is a call, and a slow one
         mismatch=decision.mismatch,
     )
+
+
+def _refused(state: State, queued: QueuedPod, failure: Failure, decision: Decision, now: float) -> CycleResult:
+    """Reserve, Permit or PreBindPreFlight has refused the chosen node."""
+    reason, message, plugins = failure
+    result = _fail(state, queued, now, reason=reason, message=message, plugins=plugins, decision=decision)
+    result.instructions.extend(follow_permits(state, now))
+    return result
 
 
 def _fail(

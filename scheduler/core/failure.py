@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from scheduler.api.objects import Pod
 from scheduler.core.instruction import Condition, Instruction, PatchPodStatus, PodReference, RecordEvent
+from scheduler.framework.status import Status
 
 REASON_UNSCHEDULABLE = "Unschedulable"
 REASON_ERROR = "SchedulerError"
@@ -13,6 +15,21 @@ REASON_ERROR = "SchedulerError"
 POD_SCHEDULED = "PodScheduled"
 NOTE_LIMIT = 1024
 _CUT = " ..."
+
+
+class Failure(NamedTuple):
+    """Why an attempt failed: the condition's reason and message, and the plugins that a change has to convince."""
+
+    reason: str
+    message: str
+    plugins: tuple[str, ...] = ()
+
+
+def unfit(status: Status) -> Failure:
+    """The one node that was chosen refuses the pod after all (kube-scheduler 1.37: FitError of Reserve and Permit)."""
+    listed = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
+    message = "0/1 nodes are available:" + (f" {listed}." if listed else "")
+    return Failure(REASON_UNSCHEDULABLE, message, (status.plugin,) if status.plugin else ())
 
 
 def reference_to(pod: Pod) -> PodReference:
@@ -46,14 +63,17 @@ def warning(pod: Pod, message: str, controller: str, now: float) -> RecordEvent:
     )
 
 
-def failure_instructions(pod: Pod, *, reason: str, message: str, controller: str, now: float) -> Iterator[Instruction]:
+def failure_instructions(
+    pod: Pod, *, reason: str, message: str, controller: str, now: float, is_nominated: bool = False
+) -> Iterator[Instruction]:
     """The Event, and the status patch if it would change anything: an equal condition is not written again.
 
-    A nomination is cleared, as kube-scheduler does whenever no PostFilter plugin has nominated a node.
+    A nomination is cleared, as kube-scheduler does whenever no PostFilter plugin has nominated a node; ``is_nominated``:
+    one was written that the pod may not show yet.
     """
     yield warning(pod, message, controller, now)
     condition = _condition(pod, reason, message, now)
-    nominated = "" if pod.status.nominated_node_name else None
+    nominated = "" if is_nominated or pod.status.nominated_node_name else None
     if condition is not None or nominated is not None:
         yield PatchPodStatus(
             pod=reference_to(pod),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from scheduler.api.objects import ObjectMeta
 from scheduler.api.quantity import QuantityError
 from scheduler.core.binding import bind_failed, pod_bound
+from scheduler.core.binding_cycle import abandon, expire, follow_permits, object_changed, patch_answered
 from scheduler.core.changes import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -24,6 +25,8 @@ from scheduler.core.stimulus import (
     NamespaceDeleted,
     NodeApplied,
     NodeDeleted,
+    ObjectPatched,
+    ObjectPatchFailed,
     PodApplied,
     PodBound,
     PodDeleted,
@@ -32,6 +35,7 @@ from scheduler.core.stimulus import (
     Stimulus,
     Tick,
 )
+from scheduler.framework.binding import ObjectKey
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
 
@@ -40,20 +44,27 @@ _TERMINAL = ("Succeeded", "Failed")
 
 def handle(state: State, stimulus: Stimulus) -> list[Instruction]:
     """Apply one stimulus. An object that cannot be understood is counted and left out; everything else goes on."""
+    instructions = _apply(state, stimulus)
+    if state.binding_cycles.settled:
+        instructions = [*instructions, *follow_permits(state, stimulus.now)]
+    return instructions
+
+
+def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
     match stimulus:
         case PodApplied():
             _pod_applied(state, stimulus)
         case PodDeleted():
             metadata = ObjectMeta(namespace=stimulus.namespace, name=stimulus.name, uid=stimulus.uid)
             _pod_deleted(state, metadata, stimulus.now)
-        case PodBound():
-            return pod_bound(state, stimulus)
-        case BindFailed():
-            return bind_failed(state, stimulus)
+        case PodBound() | BindFailed() | ObjectPatched() | ObjectPatchFailed():
+            return _answered(state, stimulus)
         case NodeApplied():
             _node_applied(state, stimulus)
+            return object_changed(state, ObjectKey("Node", "", stimulus.node.metadata.name), stimulus.now)
         case NodeDeleted():
             _node_deleted(state, stimulus)
+            return object_changed(state, ObjectKey("Node", "", stimulus.name), stimulus.now)
         case NamespaceApplied():
             _namespace_applied(state, stimulus)
         case NamespaceDeleted():
@@ -72,7 +83,18 @@ def handle(state: State, stimulus: Stimulus) -> list[Instruction]:
             state.cache.remove_selecting_object(stimulus.kind, stimulus.namespace, stimulus.name)
         case Tick():
             state.queue.flush(stimulus.now)
+            return expire(state, stimulus.now)
     return []
+
+
+def _answered(state: State, answer: PodBound | BindFailed | ObjectPatched | ObjectPatchFailed) -> list[Instruction]:
+    match answer:
+        case PodBound():
+            return pod_bound(state, answer)
+        case BindFailed():
+            return bind_failed(state, answer)
+        case _:
+            return patch_answered(state, answer)
 
 
 def _move(state: State, resource: EventResource, action: ActionType, now: float) -> None:
@@ -126,7 +148,7 @@ def _pod_applied(state: State, stimulus: PodApplied) -> None:
         if stimulus.pod.spec.node_name:
             # It has a node, so it needs none from us any more.
             state.queue.delete(pod.uid)
-            _leave_binding(state, pod.uid)
+            _leave_binding(state, pod.uid, stimulus.now)
     else:
         state.report_good("Pod", stimulus.pod.metadata)
         if stimulus.pod.spec.node_name:
@@ -148,6 +170,8 @@ def unreadable(pod: PodInfo) -> str | None:
 
 def _assigned(state: State, pod: PodInfo, now: float) -> None:
     known = state.cache.apply_pod(pod)
+    if pod.uid in state.binding_cycles.before_bind:
+        abandon(state, pod.uid, now)
     nominated = _nominated(state, pod.uid)
     state.queue.delete(pod.uid)
     if nominated is not None and nominated.pod.status.nominated_node_name != pod.pod.spec.node_name:
@@ -197,7 +221,11 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
 
 
 def _forget_assumed(state: State, uid: str, now: float) -> None:
-    """The assumed pod is going away: its place is free at once, its bind will fail by itself."""
+    """The assumed pod is going away: its place is free at once, and it waits no longer; its bind will fail by itself."""
+    cycle = state.binding_cycles.before_bind.get(uid)
+    if cycle is not None and cycle.wait is not None:
+        cycle.wait.reject("", "removed")
+        return
     known = state.cache.pod(uid)
     if known is not None and known.assumed:
         state.cache.forget(uid)
@@ -206,7 +234,7 @@ def _forget_assumed(state: State, uid: str, now: float) -> None:
 
 def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> None:
     state.report_good("Pod", metadata)
-    _leave_binding(state, metadata.uid)
+    _leave_binding(state, metadata.uid, now)
     nominated = _nominated(state, metadata.uid)
     state.queue.delete(metadata.uid)
     if nominated is not None:
@@ -215,11 +243,12 @@ def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> None:
         state.queue.move_all(ASSIGNED_POD_DELETE, now)
 
 
-def _leave_binding(state: State, uid: str) -> None:
-    """Should the pod's bind fail, it is not tried again."""
+def _leave_binding(state: State, uid: str, now: float) -> None:
+    """Should the pod's bind fail, it is not tried again; if it has not begun it never will."""
     binding = state.bindings.get(uid)
     if binding is not None:
         binding.latest = None
+        abandon(state, uid, now)
 
 
 def _nominated(state: State, uid: str) -> PodInfo | None:

@@ -6,6 +6,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from scheduler.framework.binding import ObjectPatch
+
 
 class _Instruction(msgspec.Struct, frozen=True, tag=True, tag_field="instruction", kw_only=True):
     pass
@@ -25,6 +27,17 @@ class BindPod(_Instruction, frozen=True):
 
     pod: PodReference
     node_name: str
+
+
+class PatchObject(_Instruction, frozen=True):
+    """Patch an object that the pod needs before it can be bound; answered by ObjectPatched or ObjectPatchFailed.
+
+    ``number`` is another one for each of these instructions, and the answer carries it.
+    """
+
+    number: int
+    pod: PodReference
+    patch: ObjectPatch
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,4 +78,4 @@ class RecordEvent(_Instruction, frozen=True):
     now: float
 
 
-Instruction: TypeAlias = BindPod | PatchPodStatus | RecordEvent
+Instruction: TypeAlias = BindPod | PatchObject | PatchPodStatus | RecordEvent

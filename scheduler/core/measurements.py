@@ -43,6 +43,8 @@ class Measurements:
         """By number of attempts ("1" to "15+"), from first entry into the active queue to confirmed bind."""
         self.pod_attempts = Histogram(ATTEMPTS_BOUNDS)
         self.scheduled_after_flush = 0
+        self.permit_wait_seconds: dict[str, Histogram] = {}
+        """By status code, of pods that Permit told to wait."""
         self.bad_objects: Counter[str] = Counter()
         """Objects that could not be understood, by kind."""
         self.plugin_failures: Counter[str] = Counter()
@@ -66,6 +68,12 @@ class Measurements:
         if key not in self.attempt_seconds:
             self.attempt_seconds[key] = Histogram(SECONDS_BOUNDS)
         self.attempt_seconds[key].observe(seconds)
+
+    def permit_waited(self, result: str, seconds: float) -> None:
+        """A pod has been let go or rejected after it waited on Permit."""
+        if result not in self.permit_wait_seconds:
+            self.permit_wait_seconds[result] = Histogram(SECONDS_BOUNDS)
+        self.permit_wait_seconds[result].observe(seconds)
 
     def scheduled(self, attempts: int, since_first_entry: float, after_flush: bool) -> None:
         label = str(attempts) if attempts < 15 else "15+"

@@ -12,6 +12,7 @@ from scheduler.api.objects import ObjectMeta, key_of
 from scheduler.batch.options import BatchOptions
 from scheduler.cache.cache import Cache
 from scheduler.core.batching import Batching, Signer
+from scheduler.core.binding_cycles import BindingCycle, BindingCycles
 from scheduler.core.changes import ASSIGNED_POD_DELETE
 from scheduler.core.measurements import Measurements
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
@@ -38,13 +39,15 @@ _MISSING_RULE_EVENTS = (
 class Binding(msgspec.Struct):
     """A pod that was assumed on a node and whose bind has not been answered.
 
-    ``latest`` is the pod as the watch last showed it, still without a node; None once it was deleted.
+    ``latest`` is the pod as the watch last showed it, still without a node; None once it was deleted. ``cycle`` is there
+    when plugins take part in the pod's binding cycle.
     """
 
     queued: QueuedPod
     node_name: str
     started: float
     latest: PodInfo | None
+    cycle: BindingCycle | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +87,7 @@ class State:
         self.profiles = profiles
         self.cache = cache
         self.bindings: dict[str, Binding] = {}
+        self.binding_cycles = BindingCycles()
         self.measurements = Measurements()
         self.complaints: list[Complaint] = []
         """New since the application last took them."""
@@ -95,12 +99,12 @@ class State:
             pre_enqueue=self._pre_enqueue,
             events_of=self._events_of,
             backoff=backoff,
-            sign=Signer(profiles, self._plugin_failed).sign,
+            sign=Signer(profiles, self.plugin_failed).sign,
         )
-        self.batching = Batching(profiles, cache, self.queue, batching, chance, self._plugin_failed)
+        self.batching = Batching(profiles, cache, self.queue, batching, chance, self.plugin_failed)
         self._events: dict[tuple[str, str], tuple[ClusterEvent, ...]] = {}
 
-    def _plugin_failed(self, failure: PluginFailure, pod: PodInfo) -> None:
+    def plugin_failed(self, failure: PluginFailure, pod: PodInfo) -> None:
         """Count a failure that no cycle ends with. It is reported once for each plugin and extension point."""
         self.measurements.plugin_failures[failure.plugin] += 1
         if (failure.plugin, failure.stage) not in self._failing:
@@ -131,7 +135,7 @@ class State:
     def _pre_enqueue(self, pod: PodInfo) -> Status:
         status = self.profiles[pod.pod.spec.scheduler_name].run_pre_enqueue(pod)
         if status.code is Code.ERROR:
-            self._plugin_failed(PluginFailure(", ".join(status.reasons), status.plugin, Stage.PRE_ENQUEUE), pod)
+            self.plugin_failed(PluginFailure(", ".join(status.reasons), status.plugin, Stage.PRE_ENQUEUE), pod)
         return status
 
     def _events_of(self, pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:

@@ -96,6 +96,20 @@ class BindFailed(_Stimulus, frozen=True):
     error: str
 
 
+class ObjectPatched(_Stimulus, frozen=True):
+    """The API server took a PatchObject instruction; ``resource_version`` is the object's new one."""
+
+    number: int
+    resource_version: str
+
+
+class ObjectPatchFailed(_Stimulus, frozen=True):
+    """A PatchObject instruction was not carried out, or it is not known whether it was. ``error`` is the API server's message."""
+
+    number: int
+    error: str
+
+
 Stimulus: TypeAlias = (
     NodeApplied
     | NodeDeleted
@@ -110,4 +124,6 @@ Stimulus: TypeAlias = (
     | Tick
     | PodBound
     | BindFailed
+    | ObjectPatched
+    | ObjectPatchFailed
 )

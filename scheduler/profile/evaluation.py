@@ -191,6 +191,10 @@ class Evaluation:
             if scored.plugin.name not in skipped or scored.plugin.inputs
         ]
 
+    def state_of(self, plugin_name: str) -> CycleState:
+        """A copy of what a plugin has noted for this evaluation; empty when it took no part in it."""
+        return dict(self._states.get(plugin_name, {}))
+
     @property
     def scored(self) -> bool:
         """Whether there are scores, as of the last ``refresh_scores``."""

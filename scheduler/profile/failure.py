@@ -15,6 +15,12 @@ class Stage(enum.Enum):
     SCORE = "Score"
     NORMALIZE = "NormalizeScore"
     SIGN = "Sign"
+    RESERVE = "Reserve"
+    UNRESERVE = "Unreserve"
+    PERMIT = "Permit"
+    PRE_BIND_PRE_FLIGHT = "PreBindPreFlight"
+    PRE_BIND = "PreBind"
+    POST_BIND = "PostBind"
 
 
 class PluginFailure(Exception):

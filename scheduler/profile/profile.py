@@ -132,6 +132,22 @@ class Profile:
             found.setdefault(plugin.name, plugin)
         return tuple(found.values())
 
+    def taking_part(self, pod: PodInfo) -> tuple[BindingCyclePlugin, ...]:
+        """The plugins of the binding cycle that may have something to do for the pod.
+
+        Raises:
+            PluginFailure: a plugin failed.
+        """
+        found = []
+        for plugin in self.binding_plugins:
+            try:
+                if plugin.takes_part(pod):
+                    found.append(plugin)
+            except Exception as error:
+                text = f'asking plugin "{plugin.name}" whether it takes part in binding: {error}'
+                raise PluginFailure(text, plugin.name, Stage.RESERVE) from error
+        return tuple(found)
+
     def patched_kinds(self) -> tuple[str, ...]:
         """Kinds of objects that PreBind plugins write, sorted."""
         return tuple(sorted({kind for plugin in self.pre_bind for kind in plugin.patches}))

@@ -47,7 +47,7 @@ MUTANTS = (
         # A pod that begins to terminate during its bind blocks its room.
         ("        if newly_deleted:\n            _forget_assumed(state, pod.uid, now)\n", ""),
         # The failed bind of a deleted pod is repeated.
-        ("    if binding is not None:\n        binding.latest = None\n", ""),
+        ("        binding.latest = None\n", ""),
         # What changed between decision and confirmation is not heard of.
         ("pod_changes(known.pod, pod, EventResource.ASSIGNED_POD)", "()"),
         # A pod without a UID is kept under the empty one.
@@ -58,22 +58,6 @@ MUTANTS = (
         f"{UNIT}nominations.py",
         ("        if before and before != pod.pod.status.nominated_node_name:\n", "        if False:\n"),
         ("nominated.pod.status.nominated_node_name != pod.pod.spec.node_name", "True"),
-    ),
-    *mutants(
-        "scheduler/core/binding.py",
-        f"{UNIT}binding.py",
-        ("        state.cache.forget(stimulus.uid)\n", ""),
-        ("        state.queue.move_all(ASSIGNED_POD_DELETE, stimulus.now)\n", ""),
-        ("    elif known is not None:\n        return []\n", ""),
-        ("    if latest is None:\n        return []\n", "    latest = latest or binding.queued.pod\n"),
-        (
-            "state.bindings.pop(stimulus.uid, None)\n    if binding is None:\n        return []\n    queued, latest",
-            "state.bindings.get(stimulus.uid)\n    if binding is None:\n        return []\n    queued, latest",
-        ),
-        (
-            "state.queue.add_failed(queued, latest, (), stimulus.now)",
-            "state.queue.add_failed(queued, queued.pod, (), stimulus.now)",
-        ),
     ),
     *mutants(
         "scheduler/core/cycle.py",
@@ -97,7 +81,7 @@ MUTANTS = (
             '(old.status, old.message) == ("False", message)',
         ),
         ("observed_generation=pod.metadata.generation", "observed_generation=0"),
-        ('nominated = "" if pod.status.nominated_node_name else None', "nominated = None"),
+        ('nominated = "" if is_nominated or pod.status.nominated_node_name else None', "nominated = None"),
     ),
     *mutants(
         "scheduler/core/changes.py",
