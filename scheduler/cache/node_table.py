@@ -26,6 +26,7 @@ from scheduler.cache.node_facts import (
 )
 from scheduler.cache.pod_counts import PodCounts
 from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, update_facets
+from scheduler.cache.pod_terms import PodTerms
 from scheduler.cache.resources import NodeResources
 from scheduler.cache.views import column_view_of, row_view_of
 from scheduler.framework.facet import ALL_FACETS, Facet, Input
@@ -76,6 +77,8 @@ class NodeTable:
         self.host_ports = HostPortIndex()
         self.images = ImageIndex()
         self.pods = PodCounts(_FIRST_CAPACITY)
+        self.namespaces = Namespaces()
+        self.terms = PodTerms(_FIRST_CAPACITY, self.namespaces)
         self.deduced_selectors = DeducedSelectors()
         self.domain_version = 0
         """Another number after each change of a node, its labels or its taints."""
@@ -318,6 +321,7 @@ class NodeTable:
         self.resources.grow(capacity)
         self.labels.grow(capacity)
         self.pods.grow(capacity)
+        self.terms.grow(capacity)
         for column in (self.unschedulable, self.taints.column, self._live, self._tie_keys):
             column.grow(capacity)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from scheduler.api.objects import Taint
+from scheduler.api.selectors import LabelMatcher
 from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.labels import LabelColumn, RowLabelIds
 from scheduler.framework.affinity_terms import HeldTerm, ReachingTerms
