@@ -7,16 +7,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import compare, contestants, report, workload
+from bench import compare, contestants, decide, report, workload
 
 QUICK_ROUNDS, ROUNDS = 1, 3
 NODES, PODS = 1000, 2000
+DECIDE_NODES, DECIDE_PODS, DECIDE_ROUNDS = (100, 5000, 15000), 2000, 5
 
 
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     root = argparse.ArgumentParser(
-        prog="python -m bench", description="Measures Reprise beside kube-scheduler on a real API server."
+        prog="python -m bench",
+        description="Measures Reprise: beside kube-scheduler on a real API server, and its decisions alone.",
     )
     commands = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
     comparing = commands.add_parser(
@@ -45,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
         "--build", action="store_true", help="build the real API server and its like first if they are missing"
     )
     comparing.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
+    _add_decide(commands)
     reporting = commands.add_parser(
         "report",
         help="write docs/benchmarks.md from the results",
@@ -52,6 +55,30 @@ def parser() -> argparse.ArgumentParser:
     )
     reporting.add_argument("--check", action="store_true", help="change nothing; exit code 1 if it is not up to date")
     return root
+
+
+def _add_decide(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sizes = ",".join(map(str, DECIDE_NODES))
+    deciding = commands.add_parser(
+        "decide",
+        help="time decisions, without any API server",
+        description="Runs `reprise bench decide` for each number of nodes in turn, in rounds, each time in a new process; "
+        "every figure is the median of the rounds.",
+    )
+    deciding.add_argument(
+        "--nodes", type=_several, default=list(DECIDE_NODES), metavar="N,N", help=f"numbers of nodes (default: {sizes})"
+    )
+    deciding.add_argument(
+        "--pods", type=_positive, default=DECIDE_PODS, metavar="N", help=f"pods a case (default: {DECIDE_PODS})"
+    )
+    deciding.add_argument(
+        "--rounds", type=_positive, default=DECIDE_ROUNDS, metavar="N", help=f"rounds (default: {DECIDE_ROUNDS})"
+    )
+    deciding.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
+
+
+def _several(text: str) -> list[int]:
+    return list(dict.fromkeys(_positive(one) for one in text.split(",")))
 
 
 def _positive(text: str) -> int:
@@ -73,6 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = commands.parse_args(arguments)
     if options.command == "report":
         return report.run(check=options.check)
+    if options.command == "decide":
+        return decide.run(options)
     if options.pods < 2:
         commands.error("--pods: at least 2, for there to be a time between the first bind and the last")
     if options.pods > workload.most_pods(options.nodes):

@@ -20,7 +20,6 @@ from tests.support.binaries import missing_binaries
 from tests.support.control_plane import ControlPlane
 from tests.support.daemons import DaemonError
 
-KIND = "compare"
 EXIT_FAILURE = 1
 BUSY_CORES = 0.2
 """With more than so much work for others, what was measured says little."""
@@ -59,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 def write(result: Result, folder: Path) -> Path:
     """Write a result to its file, in place of an older one of the same size."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{KIND}-{result.workload}-{result.nodes}-nodes.json"
+    file = folder / f"compare-{result.workload}-{result.nodes}-nodes.json"
     file.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
     return file
 
@@ -90,7 +89,6 @@ def _measure_all(options: argparse.Namespace) -> Result:
                 rounds.append(one)
                 _say(_line(one, options.pods))
     return Result(
-        kind=KIND,
         workload=workload.NAME,
         nodes=options.nodes,
         pods=options.pods,
@@ -103,7 +101,6 @@ def _measure_all(options: argparse.Namespace) -> Result:
 
 def _line(one: Round, pods: int) -> str:
     single = Result(
-        kind=KIND,
         workload="",
         nodes=0,
         pods=pods,

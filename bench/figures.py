@@ -54,10 +54,9 @@ class Median(msgspec.Struct, frozen=True, kw_only=True):
     others_cores: float
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """A run, as it is written to a file. `kind` tells it from results of other measurements."""
+class Result(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="compare"):
+    """A run, as it is written to a file."""
 
-    kind: str
     workload: str
     nodes: int
     pods: int

@@ -9,7 +9,9 @@ from pathlib import Path
 import msgspec
 
 from bench.contestants import DESCRIPTIONS
+from bench.decisions import DECIDE_HEADINGS, Decisions, decide_rows
 from bench.figures import Result, medians
+from bench.machine import Machine
 from bench.table import HEADINGS, RATIO_HEADINGS, markdown, ratio_rows, rows
 
 ROOT = Path(__file__).parent.parent
@@ -21,8 +23,9 @@ EXIT_FAILURE = 1
 _INTRODUCTION = f"""\
 # Benchmarks
 
-This page is generated: `{COMMAND}` writes it from the files in `bench/results/`, which `make bench-compare` wrote with
-`--results bench/results`. Figures of one table were measured in one run on one machine; across tables only ratios mean anything.
+This page is generated: `{COMMAND}` writes it from the files in `bench/results/`, which `make bench-compare` and
+`python -m bench decide` wrote with `--results bench/results`. Figures of one table were measured in one run on one machine; across
+tables only ratios mean anything.
 """
 
 _METHOD = """\
@@ -55,26 +58,39 @@ class ReportError(Exception):
     """A result cannot be read."""
 
 
-def render(results: Iterable[Result]) -> str:
+_DECISIONS = """\
+## Decisions
+
+One decision is what happens to one pod from the queue to the instructions, the content of its log line included; reading from
+the API server, queueing and writing are not. *Cold*: the batch cache is off and every node is evaluated. *Warm*: with the cache.
+"""
+
+AnyResult = Result | Decisions
+
+
+def render(results: Iterable[AnyResult]) -> str:
     """The document."""
+    results = list(results)
     described = "\n".join(f"- **{name}**: {text}" for name, text in DESCRIPTIONS.items())
-    parts = [_INTRODUCTION, *map(_section, results), _METHOD.format(contestants=described)]
+    decided = [_decisions(one) for one in results if isinstance(one, Decisions)]
+    compared = [_section(one) for one in results if isinstance(one, Result)]
+    parts = [_INTRODUCTION, *decided, *compared, _METHOD.format(contestants=described)]
     return "\n".join(parts)
 
 
-def read_results(folder: Path = RESULTS) -> list[Result]:
-    """All results, in the order of workload and size.
+def read_results(folder: Path = RESULTS) -> list[AnyResult]:
+    """All results, comparisons in the order of workload and size.
 
     Raises:
         ReportError: a file has another form.
     """
-    found = []
+    found: list[AnyResult] = []
     for file in sorted(folder.glob("*.json")):
         try:
-            found.append(msgspec.json.decode(file.read_bytes(), type=Result))
+            found.append(msgspec.json.decode(file.read_bytes(), type=AnyResult))
         except msgspec.DecodeError as error:
             raise ReportError(f"{file.name}: {error}; write it again with --results") from error
-    return sorted(found, key=lambda result: (result.workload, result.nodes))
+    return sorted(found, key=lambda one: (one.workload, one.nodes) if isinstance(one, Result) else ("", 0))
 
 
 def run(*, check: bool) -> int:
@@ -95,9 +111,8 @@ def run(*, check: bool) -> int:
 
 
 def _section(result: Result) -> str:
-    machine, numbers = result.machine, {one.number for one in result.rounds}
     busy = max(one.others_cores for one in medians(result).values())
-    rounds = "one round" if len(numbers) == 1 else f"medians of {len(numbers)} rounds"
+    made = _made(result.command, result.recorded_on, len({one.number for one in result.rounds}), result.machine, busy)
     return f"""\
 ## {result.workload}, {result.nodes:,} nodes, {result.pods:,} pods
 
@@ -105,7 +120,28 @@ def _section(result: Result) -> str:
 
 {markdown(RATIO_HEADINGS, ratio_rows(result))}
 
-`{result.command}` on {result.recorded_on}, {rounds}: {machine.cpu}, {machine.cores} cores, {machine.memory_gib:g} GiB, \
-{machine.system}, Python {machine.python}, Kubernetes {machine.kubernetes}, Reprise {machine.reprise}. Others used up to \
-{busy:.2f} cores meanwhile.
+{made}
 """
+
+
+def _decisions(result: Decisions) -> str:
+    made = _made(result.command, result.recorded_on, result.round_count, result.machine, result.others_cores)
+    return f"""\
+{_DECISIONS}
+{markdown(DECIDE_HEADINGS, decide_rows(result))}
+
+Microseconds; {result.pods:,} pods a case.
+
+{made}
+"""
+
+
+def _made(command: str, recorded_on: str, rounds: int, machine: Machine, busy: float) -> str:
+    """How a table came to be."""
+    counted = "one round" if rounds == 1 else f"medians of {rounds} rounds"
+    kubernetes = f", Kubernetes {machine.kubernetes}" if machine.kubernetes else ""
+    return (
+        f"`{command}` on {recorded_on}, {counted}: {machine.cpu}, {machine.cores} cores, {machine.memory_gib:g} GiB, "
+        f"{machine.system}, Python {machine.python}{kubernetes}, Reprise {machine.reprise}. "
+        f"Others used up to {busy:.2f} cores meanwhile."
+    )

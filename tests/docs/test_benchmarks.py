@@ -3,11 +3,15 @@
 import msgspec
 import pytest
 
+from bench.__main__ import DECIDE_NODES
+from bench.decisions import Decisions, medians
 from bench.figures import Result, summarize
 from bench.report import DOCUMENT, RESULTS, read_results, render
+from scheduler.app.bench_cases import CASES
 from tests.docs.checkout import text
 
-COMPARED = [result for result in read_results() if result.kind == "compare"]
+COMPARED = [result for result in read_results() if isinstance(result, Result)]
+DECIDED = [result for result in read_results() if isinstance(result, Decisions)]
 
 
 def test_the_page_is_what_the_results_come_to() -> None:
@@ -25,6 +29,15 @@ def test_a_result_that_is_kept_broke_no_rule(result: Result) -> None:
     found = summarize(result)
 
     assert (found.bound_twice, found.overcommitted_nodes) == (0, 0)
+
+
+def test_decisions_are_of_every_case_at_every_size_in_every_round() -> None:
+    for result in DECIDED:
+        assert {(one.nodes, one.case) for one in medians(result)} == {
+            (nodes, case.name) for nodes in DECIDE_NODES for case in CASES
+        }
+        assert {len(one.cases) for one in result.rounds} == {len(CASES)}
+        assert len(result.rounds) == result.round_count * len(DECIDE_NODES)
 
 
 def test_a_result_names_no_place() -> None:

@@ -30,7 +30,6 @@ def make_round(contestant: str, number: int = 1, **figures: Any) -> Round:
 
 def make_result(*rounds: Round, pods: int = 101) -> Result:
     return Result(
-        kind="compare",
         workload="SchedulingBasic",
         nodes=1000,
         pods=pods,
