@@ -18,10 +18,14 @@ import msgspec
 
 from scheduler.api.objects import DeviceClass, Namespace, Node, SelectingObject
 from scheduler.api.quantity import QuantityError
+from scheduler.api.storage import CSINode, StorageObject, VolumeAttachment
 from scheduler.cache.anti_affinity import AntiAffinityIndex, terms_of
 from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.device_classes import DeviceClassIndex
 from scheduler.cache.node_table import JOURNAL_CAPACITY, NodeTable
+from scheduler.cache.pod_facts import VOLUMES
+from scheduler.cache.storage import StorageIndex
+from scheduler.cache.storage_validation import check_storage
 from scheduler.cache.validation import check
 from scheduler.framework.pod_info import PodInfo
 
@@ -153,6 +157,8 @@ class Cache:
         row = self.table.rows.get(node_name)
         if row is not None:
             self.table.add_pod(row, pod)
+        if pod.facets & VOLUMES:
+            self.storage.add_pod(pod)
 
     def _remove(self, known: CachedPod) -> None:
         uid = known.pod.uid
@@ -167,6 +173,8 @@ class Cache:
         row = self.table.row_of(known.node_name)
         if row is not None:
             self.table.remove_pod(row, known.pod)
+        if known.pod.facets & VOLUMES:
+            self.storage.remove_pod(known.pod)
 
     def _replace(self, known: CachedPod, now: CachedPod) -> None:
         uid = now.pod.uid
@@ -179,6 +187,9 @@ class Cache:
         row = self.table.row_of(now.node_name)
         if row is not None:
             self.table.replace_pod(row, known.pod, now.pod)
+        if (known.pod.facets | now.pod.facets) & VOLUMES:
+            self.storage.remove_pod(known.pod)
+            self.storage.add_pod(now.pod)
 
     # What rules beyond a node look at
 
@@ -214,6 +225,34 @@ class Cache:
         """The name of the DeviceClass that serves an extended resource; None if there is none."""
         return self._device_classes.serving(resource_name)
 
+    @property
+    def storage(self) -> StorageIndex:
+        """Claims, volumes and what else volume rules look at. What is assumed of them is set here."""
+        return self.table.storage
+
+    def apply_storage_object(self, subject: StorageObject) -> StorageObject | None:
+        """An object of storage as the watch shows it; the one that it showed before, None for a new one.
+
+        Raises:
+            ValueError: the object cannot be read; the text names it and the field, and nothing was changed.
+        """
+        before = self.storage.apply(subject)
+        self._update_csi(before, subject)
+        return before
+
+    def remove_storage_object(self, kind: str, namespace: str, name: str) -> StorageObject | None:
+        """The object is gone; the one that was shown, None if there was none."""
+        removed = self.storage.remove(kind, namespace, name)
+        self._update_csi(removed)
+        return removed
+
+    def _update_csi(self, *subjects: StorageObject | None) -> None:
+        for subject in subjects:
+            if isinstance(subject, CSINode):
+                self.table.update_csi(subject.metadata.name)
+            elif isinstance(subject, VolumeAttachment):
+                self.table.update_csi(subject.spec.node_name)
+
     def apply_selecting_object(self, subject: SelectingObject) -> None:
         self.table.deduced_selectors.apply(subject)
 
@@ -231,6 +270,7 @@ class Cache:
             AssertionError: what the table or an index holds is something else; the text says what.
         """
         assert self.assumed_count == sum(cached.assumed for cached in self._pods.values()), "number of assumed pods"
+        check_storage(self.table, self._pods, self._by_node)
         check(self.table, self._pods, self._by_node, self._anti_affinity)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from scheduler.api.objects import Node, Taint
 from scheduler.cache.columns import Column, InternedColumn
+from scheduler.cache.csi_columns import CSIColumns
 from scheduler.cache.deduced_selectors import DeducedSelectors
 from scheduler.cache.host_ports import HostPortIndex
 from scheduler.cache.images import ImageIndex
@@ -25,10 +26,12 @@ from scheduler.cache.node_facts import (
     tie_key,
 )
 from scheduler.cache.pod_counts import PodCounts
-from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, update_facets
+from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, VOLUMES, update_facets
 from scheduler.cache.pod_terms import PodTerms
 from scheduler.cache.resources import NodeResources
+from scheduler.cache.storage import StorageIndex
 from scheduler.cache.views import column_view_of, row_view_of
+from scheduler.cache.volume_uses import VolumeUses
 from scheduler.framework.facet import ALL_FACETS, Facet, Input
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import Plugin
@@ -77,6 +80,9 @@ class NodeTable:
         self.host_ports = HostPortIndex()
         self.images = ImageIndex()
         self.pods = PodCounts(_FIRST_CAPACITY)
+        self.volumes = VolumeUses(_FIRST_CAPACITY)
+        self.csi = CSIColumns(_FIRST_CAPACITY)
+        self.storage = StorageIndex()
         self.namespaces = Namespaces()
         self.terms = PodTerms(_FIRST_CAPACITY, self.namespaces)
         self.deduced_selectors = DeducedSelectors()
@@ -192,6 +198,7 @@ class NodeTable:
             return old
         row = self._take_row(name)
         self._write(row, old, node, amounts, images)
+        self.csi.set(row, self.storage.csi_node(name), self.storage.attachment_count(name))
         for pod in pods:
             self._charge(row, pod)
         self._record(row, int(ALL_FACETS))
@@ -206,9 +213,16 @@ class NodeTable:
         for pod in pods:
             self._release(row, pod)
         self._write(row, old, NO_NODE, Allocatable((), 0), {})
+        self.csi.set(row, None, 0)
         self._give_back(row, name)
         self._record(row, int(ALL_FACETS))
         return old
+
+    def update_csi(self, name: str) -> None:
+        """The CSINode or the VolumeAttachments of the node, if there is such a node, are others now."""
+        row = self.rows.get(name)
+        if row is not None and self.csi.set(row, self.storage.csi_node(name), self.storage.attachment_count(name)):
+            self._record(row, VOLUMES)
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         self._charge(row, pod)
@@ -230,6 +244,9 @@ class NodeTable:
         if changed & PORTS:
             self.host_ports.remove(row, old.host_ports)
             self.host_ports.add(row, new.host_ports)
+        if (old.facets | new.facets) & VOLUMES:
+            self._release_volumes(row, old)
+            self._charge_volumes(row, new)
         if changed & PODS:
             self.pods.remove(row, old)
             self.pods.add(row, new)
@@ -259,6 +276,16 @@ class NodeTable:
             self.terms.add(row, pod)
         if pod.host_ports:
             self.host_ports.add(row, pod.host_ports)
+        if pod.facets & VOLUMES:
+            self._charge_volumes(row, pod)
+
+    def _charge_volumes(self, row: int, pod: PodInfo) -> None:
+        if pod.facets & VOLUMES:
+            self.volumes.add(row, pod)
+
+    def _release_volumes(self, row: int, pod: PodInfo) -> None:
+        if pod.facets & VOLUMES:
+            self.volumes.remove(row, pod)
 
     def _release(self, row: int, pod: PodInfo) -> None:
         self.resources.release(row, pod.amounts)
@@ -267,6 +294,7 @@ class NodeTable:
             self.terms.remove(row, pod)
         if pod.host_ports:
             self.host_ports.remove(row, pod.host_ports)
+        self._release_volumes(row, pod)
 
     def _write(
         self, row: int, old: Node, new: Node, amounts: Allocatable | None, images: Mapping[str, int] | None
@@ -321,6 +349,8 @@ class NodeTable:
         self.resources.grow(capacity)
         self.labels.grow(capacity)
         self.pods.grow(capacity)
+        self.volumes.grow(capacity)
+        self.csi.grow(capacity)
         self.terms.grow(capacity)
         for column in (self.unschedulable, self.taints.column, self._live, self._tie_keys):
             column.grow(capacity)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from scheduler.api.objects import Taint
+from scheduler.api.objects import Taint, Volume
 from scheduler.api.selectors import LabelMatcher
 from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.labels import LabelColumn, RowLabelIds
@@ -21,6 +21,7 @@ from scheduler.framework.ops import BoolArray, IdArray, IntArray
 from scheduler.framework.plugin import Plugin
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch
+from scheduler.framework.storage import Storage
 
 if TYPE_CHECKING:
     from scheduler.cache.columns import Column
@@ -44,6 +45,16 @@ NEEDS: dict[str, Facet | Input] = {
     "image_size": Facet.IMAGES,
     "image_holders": Input.IMAGE_HOLDERS,
     "image_version": Input.IMAGE_HOLDERS,
+    "node_name": Facet.NAME,
+    "disk_conflicts": Facet.VOLUMES,
+    "volume_count": Facet.VOLUMES,
+    "pods_with_volumes": Facet.VOLUMES,
+    "has_csi_node": Facet.VOLUMES,
+    "has_csi_limits": Facet.VOLUMES,
+    "csi_limit": Facet.VOLUMES,
+    "has_csi_driver": Facet.VOLUMES,
+    "attachment_count": Facet.VOLUMES,
+    "storage": Input.STORAGE,
     "total_nodes": Input.NODE_COUNT,
     "feasible": Input.FEASIBLE,
     "domain_version": Input.DOMAINS,
@@ -74,6 +85,10 @@ class _View:
 
     def image_version(self, name: str) -> int:
         return self._table.images.version(name)
+
+    @property
+    def storage(self) -> Storage:
+        return self._table.storage
 
     @property
     def total_nodes(self) -> int:
@@ -199,6 +214,51 @@ class ColumnView(_View):
         sizes: IntArray = self._table.image_column(name)[self._index]
         return sizes
 
+    def _row_at(self, position: int) -> int:
+        return position if isinstance(self._index, slice) else int(self._index[position])
+
+    def node_name(self, position: int) -> str:
+        row = self._row_at(position)
+        return self._table.name_of(row) if self._table.is_live(row) else ""
+
+    def disk_conflicts(self, volume: Volume) -> BoolArray:
+        conflicts = np.zeros(self._size, np.bool_)
+        for users in self._table.volumes.conflicts(volume):
+            conflicts[np.fromiter(users, np.int64, len(users))] = True
+        conflicting: BoolArray = conflicts[self._index]
+        return conflicting
+
+    @property
+    def volume_count(self) -> IntArray:
+        counts: IntArray = self._taken(self._table.volumes.counts)
+        return counts
+
+    def pods_with_volumes(self, position: int) -> list[PodInfo]:
+        return self._table.volumes.pods(self._row_at(position))
+
+    @property
+    def has_csi_node(self) -> BoolArray:
+        known: BoolArray = self._taken(self._table.csi.known)
+        return known
+
+    @property
+    def has_csi_limits(self) -> BoolArray:
+        limited: BoolArray = self._taken(self._table.csi.limited)
+        return limited
+
+    def csi_limit(self, driver: str) -> IntArray:
+        limits: IntArray = self._taken(self._table.csi.limits(driver)) - 1
+        return limits
+
+    def has_csi_driver(self, driver: str) -> BoolArray:
+        installed = self._table.csi.installed(driver)
+        return np.zeros(self._count, np.bool_) if installed is None else self._taken(installed)
+
+    @property
+    def attachment_count(self) -> IntArray:
+        counts: IntArray = self._taken(self._table.csi.attachments)
+        return counts
+
 
 class RowView(_View):
     """One row as Python ints and bools. A view can be moved to another row, and then shows the table as it is now."""
@@ -302,6 +362,43 @@ class RowView(_View):
 
     def image_size(self, name: str) -> int:
         return self._table.images.size(name, self._row)
+
+    def node_name(self, _position: int) -> str:
+        return self._table.name_of(self._row) if self._table.is_live(self._row) else ""
+
+    def disk_conflicts(self, volume: Volume) -> bool:
+        return any(self._row in users for users in self._table.volumes.conflicts(volume))
+
+    @property
+    def volume_count(self) -> int:
+        count: int = self._table.volumes.counts.cells[self._row]
+        return count
+
+    def pods_with_volumes(self, _position: int) -> list[PodInfo]:
+        return self._table.volumes.pods(self._row)
+
+    @property
+    def has_csi_node(self) -> bool:
+        known: bool = self._table.csi.known.cells[self._row]
+        return known
+
+    @property
+    def has_csi_limits(self) -> bool:
+        limited: bool = self._table.csi.limited.cells[self._row]
+        return limited
+
+    def csi_limit(self, driver: str) -> int:
+        limits = self._table.csi.limits(driver)
+        return -1 if limits is None else limits.cells[self._row] - 1
+
+    def has_csi_driver(self, driver: str) -> bool:
+        installed = self._table.csi.installed(driver)
+        return installed is not None and installed.cells[self._row]
+
+    @property
+    def attachment_count(self) -> int:
+        count: int = self._table.csi.attachments.cells[self._row]
+        return count
 
 
 @cache

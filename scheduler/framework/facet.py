@@ -8,7 +8,8 @@ import enum
 class Facet(enum.IntFlag):
     """A plugin declares the facets it reads; a change of a node names the facets that changed; only their overlap is work.
 
-    PODS stands for the set of pods on the node (labels, terms), RESOURCES for allocatable, requested and pod counts.
+    PODS stands for the set of pods on the node (labels, terms), RESOURCES for allocatable, requested and pod counts, VOLUMES for
+    the volumes of these pods, the limits of the node's CSI drivers and what is attached to it.
     """
 
     NONE = 0
@@ -40,6 +41,7 @@ class Input(enum.Enum):
     POD_TERMS = ("affinity terms of pods on nodes", Facet.PODS | Facet.NAMESPACES)
     NAMESPACES = ("namespaces and their labels", Facet.NAMESPACES)
     SELECTING_OBJECTS = ("objects that select pods", Facet.NONE)
+    STORAGE = ("objects of storage", Facet.NONE)
 
     @property
     def facet(self) -> Facet:

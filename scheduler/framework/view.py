@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from scheduler.api.objects import Taint
+from scheduler.api.objects import Taint, Volume
 from scheduler.api.selectors import LabelMatcher
 from scheduler.framework.affinity_terms import HeldTerm, ReachingTerms
 from scheduler.framework.ops import Bools, Ids, Ints
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch
+from scheduler.framework.storage import Storage
 
 
 class LabelIds(Protocol):
@@ -53,6 +54,10 @@ class NodeView(Protocol):
     # Facet.NAME
     def is_named(self, name: str) -> Bools:
         """Whether the node has this name."""
+        ...
+
+    def node_name(self, position: int) -> str:
+        """The name of one of the nodes; "" for a row without a node."""
         ...
 
     # Facet.RESOURCES; resources by their Kubernetes name, cpu in milli, 0 where a node has none
@@ -167,6 +172,43 @@ class NodeView(Protocol):
         that it began with, and ClusterSignPlugin tells pods with another one apart.
         """
         ...
+
+    # Facet.VOLUMES
+    def disk_conflicts(self, volume: Volume) -> Bools:
+        """Whether a pod on the node uses the volume's inline disk so that another pod cannot (VolumeRestrictions)."""
+        ...
+
+    @property
+    def volume_count(self) -> Ints:
+        """Number of volumes of pods on the node that volume rules look at."""
+        ...
+
+    def pods_with_volumes(self, position: int) -> list[PodInfo]:
+        """The pods of one of the nodes that have such volumes, in the order they came."""
+        ...
+
+    @property
+    def has_csi_node(self) -> Bools: ...
+
+    @property
+    def has_csi_limits(self) -> Bools:
+        """Whether the node limits the volumes of some driver."""
+        ...
+
+    def csi_limit(self, driver: str) -> Ints:
+        """How many volumes of the driver the node can use; -1 for no limit."""
+        ...
+
+    def has_csi_driver(self, driver: str) -> Bools: ...
+
+    @property
+    def attachment_count(self) -> Ints:
+        """Number of VolumeAttachments of the node."""
+        ...
+
+    # Input.STORAGE
+    @property
+    def storage(self) -> Storage: ...
 
     # Input.NODE_COUNT
     @property

@@ -15,8 +15,10 @@ from scheduler.api.objects import (
     PodAffinity,
     PodAffinityTerm,
     Taint,
+    Volume,
 )
 from scheduler.api.selectors import LabelMatcher
+from scheduler.api.volume_sources import AWSElasticBlockStoreVolumeSource
 from scheduler.cache.cache import Cache
 from scheduler.cache.views import NEEDS, row_view_of
 from scheduler.framework.affinity_terms import REQUIRED_ANTI_AFFINITY, AffinityTerm, HeldTerm
@@ -34,6 +36,7 @@ APP = "registry.example/app:1"
 GI = 2**30
 DEDICATED = Taint(key="dedicated", value="db", effect="NoSchedule")
 
+DISK = Volume(name="disk", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="vol-1"))
 ALL_PODS = PodMatch(())
 HELD = HeldTerm(
     REQUIRED_ANTI_AFFINITY, 0, AffinityTerm("zone", ("default",), LabelMatcher(nothing=True), LabelMatcher())
@@ -57,6 +60,16 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "image_size": lambda nodes: nodes.image_size(APP),
     "image_holders": lambda nodes: nodes.image_holders(APP),
     "image_version": lambda nodes: nodes.image_version(APP),
+    "node_name": lambda nodes: nodes.node_name(0),
+    "disk_conflicts": lambda nodes: nodes.disk_conflicts(DISK),
+    "volume_count": lambda nodes: nodes.volume_count,
+    "pods_with_volumes": lambda nodes: nodes.pods_with_volumes(0),
+    "has_csi_node": lambda nodes: nodes.has_csi_node,
+    "has_csi_limits": lambda nodes: nodes.has_csi_limits,
+    "csi_limit": lambda nodes: nodes.csi_limit("ebs.csi.aws.com"),
+    "has_csi_driver": lambda nodes: nodes.has_csi_driver("ebs.csi.aws.com"),
+    "attachment_count": lambda nodes: nodes.attachment_count,
+    "storage": lambda nodes: nodes.storage,
     "total_nodes": lambda nodes: nodes.total_nodes,
     "domain_version": lambda nodes: nodes.domain_version,
     "matching_pods": lambda nodes: nodes.matching_pods(ALL_PODS),
@@ -129,6 +142,8 @@ def test_columns_have_the_types_of_the_contract(cache: Cache) -> None:
     dtypes = {name: use(nodes).dtype for name, use in USES.items() if isinstance(use(nodes), np.ndarray)}
     assert dtypes == {
         **dict.fromkeys(("is_named", "unschedulable", "port_conflicts"), np.dtype(np.bool_)),
+        **dict.fromkeys(("disk_conflicts", "has_csi_node", "has_csi_limits", "has_csi_driver"), np.dtype(np.bool_)),
+        **dict.fromkeys(("volume_count", "csi_limit", "attachment_count"), np.dtype(np.int64)),
         **dict.fromkeys(("taints", "label"), np.dtype(np.int32)),
         **dict.fromkeys(
             (
@@ -157,7 +172,7 @@ def test_one_row_gives_python_scalars_with_the_values_of_the_columns(cache: Cach
                 value = use(node)
                 assert type(value) is (bool if column.dtype == np.bool_ else int), name
                 assert value == column[row], name
-            elif name not in ("label_ids", "usage", "non_zero_usage"):
+            elif name not in ("label_ids", "usage", "non_zero_usage", "node_name", "pods_with_volumes"):
                 assert use(node) == column, name
 
 

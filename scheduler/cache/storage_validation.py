@@ -1,0 +1,80 @@
+"""What the cache holds of volumes and drivers, worked out again from its nodes, pods and objects of storage and compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from scheduler.api.storage import volume_limits
+from scheduler.cache.pod_facts import VOLUMES
+from scheduler.cache.storage import claims_of
+from scheduler.cache.volume_uses import Disk, disks_of
+
+if TYPE_CHECKING:
+    from scheduler.cache.cache import CachedPod
+    from scheduler.cache.node_table import NodeTable
+
+    Pods = Mapping[str, CachedPod]
+
+
+def check_storage(table: NodeTable, pods: Pods, pods_by_node: Mapping[str, Pods]) -> None:
+    """Raises: AssertionError, naming the first thing that is not what nodes, pods and objects of storage make it."""
+    users = Counter(key for cached in pods.values() for key in claims_of(cached.pod))
+    _same("claims in use", table.storage.claims_in_use(), dict(users))
+    _check_uses(table, pods_by_node)
+    _check_csi(table)
+
+
+def _same(what: str, held: Any, expected: Any) -> None:
+    if held != expected:
+        raise AssertionError(f"{what} is {held!r}, and it should be {expected!r}")
+
+
+def _column(values: Any) -> dict[int, Any]:
+    return {row: value for row, value in enumerate(values.tolist()) if value}
+
+
+def _check_uses(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
+    counts: Counter[int] = Counter()
+    users: Counter[tuple[Disk, int]] = Counter()
+    writers: Counter[tuple[Disk, int]] = Counter()
+    uses = set()
+    for row, cached in _on_rows(table, pods_by_node):
+        uses.add((row, cached.pod.uid))
+        for volume in cached.pod.storage_volumes:
+            counts[row] += 1
+            for disk, read_only in disks_of(volume):
+                users[disk, row] += 1
+                writers[disk, row] += not read_only
+    _same("pods with volumes", set(table.volumes.uses()), uses)
+    _same("number of volumes", _column(table.volumes.counts.values), dict(counts))
+    expected = {(disk, row, number, writers[disk, row]) for (disk, row), number in users.items()}
+    _same("inline disks", set(table.volumes.disks()), expected)
+
+
+def _on_rows(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> Iterator[tuple[int, CachedPod]]:
+    for name, row in table.rows.items():
+        for cached in pods_by_node.get(name, {}).values():
+            if cached.pod.facets & VOLUMES:
+                yield row, cached
+
+
+def _check_csi(table: NodeTable) -> None:
+    storage, csi = table.storage, table.csi
+    nodes = {row: node for name, row in table.rows.items() if (node := storage.csi_node(name)) is not None}
+    drivers = {row: {driver.name for driver in node.spec.drivers or ()} for row, node in nodes.items()}
+    limits = {row: volume_limits(node) for row, node in nodes.items()}
+    attachments = {row: len(storage.attachments_of(name)) for name, row in table.rows.items()}
+    _same("rows with a CSINode", _column(csi.known.values), dict.fromkeys(sorted(nodes), True))
+    _same("rows with limits", sorted(_column(csi.limited.values)), sorted(row for row, each in limits.items() if each))
+    _same("attachments", _column(csi.attachments.values), {row: count for row, count in attachments.items() if count})
+    _same("CSI drivers", csi.drivers(), sorted(set().union(*drivers.values())))
+    for driver in csi.drivers():
+        installed, limit = csi.installed(driver), csi.limits(driver)
+        assert installed is not None
+        assert limit is not None
+        listing = sorted(row for row, names in drivers.items() if driver in names)
+        _same(f"rows with driver {driver}", sorted(_column(installed.values)), listing)
+        allowed = {row: each[driver] + 1 for row, each in limits.items() if driver in each and each[driver] != -1}
+        _same(f"limits of driver {driver}", _column(limit.values), allowed)
