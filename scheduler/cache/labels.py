@@ -58,6 +58,10 @@ class RowLabelIds:
     def __init__(self, column: LabelColumn) -> None:
         self._column = column
 
+    @property
+    def items(self) -> list[str | None]:
+        return self._column.items
+
     def id_of(self, value: str) -> int:
         return self._column.id_of(value)
 

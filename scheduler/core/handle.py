@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scheduler.api.objects import Node
+from scheduler.cache.storage import StorageIndex
 from scheduler.core.state import State
 from scheduler.framework.binding import WaitingPod
 
@@ -24,6 +25,10 @@ class PluginHandle:
         table = self._state.cache.table
         row = table.row_of(name)
         return None if row is None else table.node(row)
+
+    @property
+    def storage(self) -> StorageIndex:
+        return self._state.cache.table.storage
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
         cycle = self._state.binding_cycles.before_bind.get(uid)

@@ -14,6 +14,7 @@ import msgspec
 from scheduler.api.objects import Node
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Status
+from scheduler.framework.storage import AssumingStorage
 
 LONGEST_WAIT_SECONDS = 15 * 60.0
 """Permit can ask for no longer wait than this (kube-scheduler 1.37: maxTimeout)."""
@@ -137,6 +138,11 @@ class Handle(Protocol):
 
     def node(self, name: str) -> Node | None:
         """The node as the API server last showed it; None when there is none of this name."""
+        ...
+
+    @property
+    def storage(self) -> AssumingStorage:
+        """Claims, volumes and drivers. What is assumed of them here is seen by every later decision."""
         ...
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:

@@ -11,6 +11,7 @@ from scheduler.api.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    StorageObject,
     VolumeAttachment,
 )
 
@@ -53,4 +54,24 @@ class Storage(Protocol):
 
     def version(self, kind: str) -> int:
         """Another number after each change of an object of the kind, or of what is assumed of one."""
+        ...
+
+
+class AssumingStorage(Storage, Protocol):
+    """Storage, for plugins that change volumes and claims."""
+
+    def shown(self, kind: str, namespace: str, name: str) -> StorageObject | None:
+        """An object as the API last showed it, whatever is assumed of it."""
+        ...
+
+    def assume(self, subject: PersistentVolume | PersistentVolumeClaim) -> None:
+        """Let a changed copy stand for the object until the API shows another version of it, or it is restored.
+
+        Raises:
+            ValueError: what the API last showed is another version, or nothing.
+        """
+        ...
+
+    def restore(self, subject: PersistentVolume | PersistentVolumeClaim) -> None:
+        """Undo ``assume`` of the same copy, unless the API has shown another version of the object."""
         ...

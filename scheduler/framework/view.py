@@ -20,6 +20,11 @@ from scheduler.framework.storage import Storage
 class LabelIds(Protocol):
     """The interned values of one label key. Id 0 means that the node has no such label."""
 
+    @property
+    def items(self) -> list[str | None]:
+        """The value of each id, None of id 0; it only grows while an evaluation lasts."""
+        ...
+
     def id_of(self, value: str) -> int:
         """The id of a value, or -1 when no node has it now."""
         ...

@@ -1,0 +1,121 @@
+"""What matching looks at, read once: of a claim, and of a PersistentVolume."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scheduler.api import quantity
+from scheduler.api.selectors import LabelMatcher, SelectorError, compile_label_selector
+from scheduler.api.storage import PersistentVolume, PersistentVolumeClaim, class_of_claim
+from scheduler.plugins.volume_binding.migration import required_of
+from scheduler.plugins.volume_binding.reach import Reach, reach_of_affinity
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+
+_STORAGE = "storage"
+_FILESYSTEM = "Filesystem"
+_AVAILABLE = "Available"
+
+
+class ClaimError(ValueError):
+    """A claim that cannot be matched at all: the pod's cycle fails with it."""
+
+
+class Claim(NamedTuple):
+    """A claim that waits for the pod's node.
+
+    Attributes:
+        storage_class: its name; "" for none.
+        size: requested storage in units of 10**-9, 0 without a request.
+        size_bytes: the same, rounded up; None without a request.
+        selector: of volumes; None for any.
+        selected_node: the node that it was to be provisioned for before; None when there was none.
+    """
+
+    object: PersistentVolumeClaim
+    storage_class: str
+    size: int
+    size_bytes: int | None
+    mode: str
+    attributes_class: str
+    access_modes: frozenset[str]
+    selector: LabelMatcher | None
+    selected_node: str | None
+
+    @property
+    def key(self) -> str:
+        return f"{self.object.metadata.namespace}/{self.object.metadata.name}"
+
+
+def read_claim(claim: PersistentVolumeClaim) -> Claim:
+    """Raises: ClaimError: its selector cannot be read."""
+    spec = claim.spec
+    requested = (spec.resources.requests or {}).get(_STORAGE)
+    selector = None
+    if spec.selector is not None:
+        try:
+            selector = compile_label_selector(spec.selector)
+        except SelectorError as error:
+            key = f"{claim.metadata.namespace}/{claim.metadata.name}"
+            raise ClaimError(f"error creating internal label selector for claim: {key}: {error}") from error
+    return Claim(
+        object=claim,
+        storage_class=class_of_claim(claim),
+        size=0 if requested is None else quantity.nano(requested),
+        size_bytes=None if requested is None else quantity.value(requested),
+        mode=_FILESYSTEM if spec.volume_mode is None else spec.volume_mode,
+        attributes_class=spec.volume_attributes_class_name or "",
+        access_modes=frozenset(spec.access_modes or ()),
+        selector=selector,
+        selected_node=(claim.metadata.annotations or {}).get(SELECTED_NODE),
+    )
+
+
+def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    return claim.spec.volume_name != "" and BIND_COMPLETED in (claim.metadata.annotations or {})
+
+
+class Volume(NamedTuple):
+    """A PersistentVolume. ``size`` as that of a claim; ``reach``: the nodes that it can be used on."""
+
+    object: PersistentVolume
+    size: int
+    size_bytes: int
+    mode: str
+    attributes_class: str
+    access_modes: frozenset[str]
+    is_available: bool
+    is_terminating: bool
+    reach: Reach
+
+    @property
+    def name(self) -> str:
+        return self.object.metadata.name
+
+
+def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume names the claim, by hand perhaps and then without its UID."""
+    holder = volume.spec.claim_ref
+    return (
+        holder is not None
+        and holder.name == claim.metadata.name
+        and holder.namespace == claim.metadata.namespace
+        and holder.uid in ("", claim.metadata.uid)
+    )
+
+
+def read_volume(volume: PersistentVolume) -> Volume:
+    spec = volume.spec
+    capacity = (spec.capacity or {}).get(_STORAGE, 0)
+    return Volume(
+        object=volume,
+        size=quantity.nano(capacity),
+        size_bytes=quantity.value(capacity),
+        mode=_FILESYSTEM if spec.volume_mode is None else spec.volume_mode,
+        attributes_class=spec.volume_attributes_class_name or "",
+        access_modes=frozenset(spec.access_modes or ()),
+        is_available=volume.status.phase == _AVAILABLE,
+        is_terminating=volume.metadata.deletion_timestamp is not None,
+        reach=reach_of_affinity(required_of(volume)),
+    )

@@ -1,0 +1,41 @@
+"""Making the Plan of a pod from its claims and what storage there is."""
+
+from __future__ import annotations
+
+from scheduler.api.storage import PersistentVolumeClaim
+from scheduler.framework.storage import Storage
+from scheduler.plugins.volume_binding.bound import BoundVolume
+from scheduler.plugins.volume_binding.catalogue import VolumeCatalogue
+from scheduler.plugins.volume_binding.claims import PodClaims
+from scheduler.plugins.volume_binding.facts import Claim, read_claim
+from scheduler.plugins.volume_binding.matching import Candidates
+from scheduler.plugins.volume_binding.plan import Plan, WaitingClaim
+from scheduler.plugins.volume_binding.provisioning import Provisioning
+
+
+def make_plan(claims: PodClaims, storage: Storage, catalogue: VolumeCatalogue) -> Plan:
+    """
+    Raises:
+        ClaimError: a claim cannot be matched with volumes at all.
+    """
+    delayed = [read_claim(claim) for claim in claims.delayed]
+    selected = [claim for claim in delayed if claim.selected_node is not None]
+    # Python's sort keeps equal claims in the order of the pod's volumes.
+    others = sorted((claim for claim in delayed if claim.selected_node is None), key=lambda claim: claim.size)
+    waiting = [_waiting(claim, storage, catalogue) for claim in (*selected, *others)]
+    return Plan([_bound_volume(claim, storage) for claim in claims.bound], waiting)
+
+
+def _waiting(claim: Claim, storage: Storage, catalogue: VolumeCatalogue) -> WaitingClaim:
+    storage_class = storage.storage_class(claim.storage_class)
+    assert storage_class is not None  # else nothing says that the claim waits for the pod
+    volumes = catalogue.of(claim.storage_class, storage.volumes_of_class(claim.storage_class))
+    candidates = None
+    if claim.selected_node is None:
+        candidates = Candidates(claim, volumes.volumes, volumes.by_size)
+    return WaitingClaim(claim, candidates, volumes, Provisioning(claim, storage_class, storage))
+
+
+def _bound_volume(claim: PersistentVolumeClaim, storage: Storage) -> BoundVolume | None:
+    volume = storage.volume(claim.spec.volume_name)
+    return None if volume is None else BoundVolume(volume, storage)

@@ -1,0 +1,78 @@
+"""Where a volume for a claim can be provisioned, and how much room there is (kube-scheduler 1.37: checkVolumeProvisions)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scheduler.api import quantity
+from scheduler.api.storage import CSIStorageCapacity, StorageClass
+from scheduler.framework.ops import BoolArray, IntArray
+from scheduler.framework.storage import Storage
+from scheduler.framework.view import NodeView
+from scheduler.plugins.volume_binding.facts import Claim
+from scheduler.plugins.volume_binding.reach import NONE, Ranking, is_reached, reach_of_selector, reach_of_topologies
+
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+class Provisions(NamedTuple):
+    """What a claim meets on each node; arrays of shape ``(len(nodes),)``.
+
+    Attributes:
+        is_possible: the class has a provisioner, and its topologies allow the node.
+        is_enough: there is room, as far as the driver says.
+        capacity: number of the capacity object with that room; NONE when none was looked for, or found.
+    """
+
+    is_possible: BoolArray
+    is_enough: BoolArray
+    capacity: IntArray
+
+
+class Provisioning:
+    """What can be provisioned for one claim, whatever the node.
+
+    Args:
+        storage_class: of the claim.
+    """
+
+    def __init__(self, claim: Claim, storage_class: StorageClass, storage: Storage) -> None:
+        self._has_provisioner = storage_class.provisioner not in ("", _NO_PROVISIONER)
+        self._topologies = reach_of_topologies(storage_class.allowed_topologies)
+        self._capacities: Ranking | None = None
+        self.capacity_bytes: IntArray = np.zeros(1, dtype=np.int64)
+        """Free room by the number of the capacity object, 0 where it names none."""
+        if (
+            self._has_provisioner
+            and claim.size_bytes is not None
+            and _tracks_capacity(storage_class.provisioner, storage)
+        ):
+            listed = storage.capacities_of_class(storage_class.metadata.name)
+            enough = [number for number, one in enumerate(listed) if _is_sufficient(one, claim.size_bytes)]
+            self._capacities = Ranking(enough, [reach_of_selector(listed[number].node_topology) for number in enough])
+            room = [0 if one.capacity is None else quantity.value(one.capacity) for one in listed]
+            self.capacity_bytes = np.array(room or [0], dtype=np.int64)
+
+    def check(self, nodes: NodeView) -> Provisions:
+        count = len(nodes)
+        if not self._has_provisioner:
+            none = np.full(count, NONE, dtype=np.int64)
+            return Provisions(np.zeros(count, dtype=np.bool_), np.ones(count, dtype=np.bool_), none)
+        possible = is_reached(self._topologies, nodes)
+        if self._capacities is None:
+            return Provisions(possible, np.ones(count, dtype=np.bool_), np.full(count, NONE, dtype=np.int64))
+        capacity = self._capacities.best(nodes)
+        return Provisions(possible, capacity != NONE, capacity)
+
+
+def _tracks_capacity(provisioner: str, storage: Storage) -> bool:
+    """Only drivers that say so publish capacities; for others there is nothing to check."""
+    driver = storage.csi_driver(provisioner)
+    return driver is not None and bool(driver.spec.storage_capacity)
+
+
+def _is_sufficient(capacity: CSIStorageCapacity, size_bytes: int) -> bool:
+    limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+    return limit is not None and quantity.value(limit) >= size_bytes
