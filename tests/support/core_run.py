@@ -13,7 +13,17 @@ from scheduler.config.configuration import from_object
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import Instruction, PodReference
 from scheduler.core.scheduler import Scheduler
-from scheduler.core.stimulus import BindFailed, NodeApplied, NodeDeleted, PodApplied, PodBound, PodDeleted, Tick
+from scheduler.core.stimulus import (
+    BindFailed,
+    NodeApplied,
+    NodeDeleted,
+    ObjectPatched,
+    ObjectPatchFailed,
+    PodApplied,
+    PodBound,
+    PodDeleted,
+    Tick,
+)
 from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
 
@@ -56,6 +66,12 @@ class Core:
 
     def bind_failed(self, pod: Pod, node: str, error: str = "refused", *, at: float = 0.0) -> list[Instruction]:
         return self.scheduler.handle(BindFailed(now=at, uid=pod.metadata.uid, node_name=node, error=error))
+
+    def patched(self, number: int, version: str = "6", *, at: float = 0.0) -> list[Instruction]:
+        return self.scheduler.handle(ObjectPatched(now=at, number=number, resource_version=version))
+
+    def patch_failed(self, number: int, error: str = "refused", *, at: float = 0.0) -> list[Instruction]:
+        return self.scheduler.handle(ObjectPatchFailed(now=at, number=number, error=error))
 
     def tick(self, at: float) -> list[Instruction]:
         return self.scheduler.handle(Tick(now=at))

@@ -17,11 +17,15 @@ from scheduler.framework.plugin import (
     EnqueueExtensions,
     FilterPlugin,
     NormalizePlugin,
+    PermitPlugin,
     Plugin,
+    PostBindPlugin,
+    PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
+    ReservePlugin,
     ScorePlugin,
 )
 from scheduler.framework.pod_info import PodInfo
@@ -206,6 +210,10 @@ def make_profile(*plugins: Plugin, weights: dict[str, int] | None = None, schedu
         filter=at(FilterPlugin),
         pre_score=at(PreScorePlugin),
         score=tuple(WeightedScore(plugin=one, weight=(weights or {}).get(one.name, 1)) for one in at(ScorePlugin)),
+        reserve=at(ReservePlugin),
+        permit=at(PermitPlugin),
+        pre_bind=at(PreBindPlugin),
+        post_bind=at(PostBindPlugin),
     )
 
 
