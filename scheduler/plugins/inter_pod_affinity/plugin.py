@@ -1,0 +1,129 @@
+"""The extension points of InterPodAffinity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scheduler.api.field_errors import aggregate
+from scheduler.framework import ops
+from scheduler.framework.affinity_terms import affinity_terms
+from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
+from scheduler.framework.columns import same_score
+from scheduler.framework.facet import Facet, Input
+from scheduler.framework.ops import Ints, Masks
+from scheduler.framework.plugin import (
+    MAX_NODE_SCORE,
+    ClusterSignPlugin,
+    CycleState,
+    EnqueueExtensions,
+    FilterPlugin,
+    NormalizePlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+)
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Status
+from scheduler.framework.view import NodeView
+from scheduler.plugins.inter_pod_affinity import preferred, required
+from scheduler.plugins.inter_pod_affinity.args import InterPodAffinityArgs, validate
+from scheduler.plugins.inter_pod_affinity.domains import Weights
+from scheduler.plugins.inter_pod_affinity.required import Required
+
+_REASONS = (
+    Reason("node(s) didn't match pod affinity rules", Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+    Reason("node(s) didn't match pod anti-affinity rules", Code.UNSCHEDULABLE),
+    Reason("node(s) didn't satisfy existing pods anti-affinity rules", Code.UNSCHEDULABLE),
+)
+
+_REQUIRED = "required"
+_WEIGHTS = "weights"
+
+
+class InterPodAffinity(
+    PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugin, EnqueueExtensions, ClusterSignPlugin
+):
+    name = "InterPodAffinity"
+    facets = Facet.LABELS
+    inputs = frozenset((Input.DOMAINS, Input.POD_COUNTS, Input.POD_TERMS, Input.NAMESPACES))
+
+    def __init__(self, args: InterPodAffinityArgs = InterPodAffinityArgs()) -> None:  # noqa: B008 - frozen
+        if errors := validate(args, ""):
+            raise ValueError(f"arguments of {self.name}: {aggregate(errors)}")
+        self._args = args
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        error = affinity_terms(pod.pod).error
+        if error:
+            why = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (f"parsing pod: {error}",), self.name)
+            return PreFilterResult(why)
+        found = state[_REQUIRED] = required.find_required(state, pod, nodes)
+        return PreFilterResult(SKIP if found.is_empty else SUCCESS)
+
+    def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
+        return _REASONS
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        found: Required | None = state.get(_REQUIRED)
+        if found is None:
+            raise RuntimeError(f'error reading "PreFilter{self.name}" from cycleState: not found')
+        return found.masks(nodes)
+
+    def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        return required.token(state, pod, nodes)
+
+    def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:
+        if preferred.ignores_everything(pod, self._args):
+            return SKIP
+        if error := affinity_terms(pod.pod).error:
+            return Status(Code.ERROR, (f"failed to parse pod: {error}",), self.name)
+        found = state[_WEIGHTS] = preferred.find_weights(state, pod, nodes, self._args)
+        return SUCCESS if found else SKIP
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
+        found: tuple[Weights, ...] | None = state.get(_WEIGHTS)
+        if found is None:
+            raise RuntimeError(f'failed to read "PreScore{self.name}" from cycleState: not found')
+        total = same_score(nodes, 0)
+        for each in found:
+            total = ops.add(total, each.of(nodes))
+        return total
+
+    def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        return preferred.token(state, pod, nodes, self._args)
+
+    def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
+        if high == low:
+            return scores * 0
+        # In upstream's order of operations: 29 of 100 becomes 28, as 0.29 is a little less than that.
+        share = ops.divide(ops.to_float(ops.sub(scores, low)), float(high - low))
+        return ops.to_int(float(MAX_NODE_SCORE) * share)
+
+    def sign(self, pod: PodInfo) -> tuple[Any, ...]:
+        """The namespace counts for every pod: terms of others can be about it, now or later."""
+        metadata = pod.pod.metadata
+        terms = affinity_terms(pod.pod)
+        if terms.error:
+            return (metadata.namespace, terms.error)
+        labels = metadata.labels or {}
+        return (
+            metadata.namespace,
+            tuple(sorted((term, term.labels.matches(labels)) for term in terms.required_affinity)),
+            tuple(sorted(terms.required_anti_affinity)),
+            tuple(sorted(terms.preferred)),
+        )
+
+    def sign_cluster(self, pod: PodInfo, nodes: NodeView) -> tuple[Any, ...]:
+        """The pod's values of those labels that a term of another pod looks at now, and which labels these are."""
+        keys = nodes.reaching_terms(pod.pod.metadata.namespace).keys
+        if not keys:
+            return ()
+        labels = pod.pod.metadata.labels or {}
+        return (keys, tuple([labels.get(key) for key in keys]))
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        return (
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE),
+            ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL),
+            ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+        )
