@@ -33,8 +33,11 @@ from scheduler.core.stimulus import (
     SelectingObjectApplied,
     SelectingObjectDeleted,
     Stimulus,
+    StorageObjectApplied,
+    StorageObjectDeleted,
     Tick,
 )
+from scheduler.core.storage_handlers import storage_changed
 from scheduler.framework.binding import ObjectKey
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
@@ -81,6 +84,9 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
             state.cache.apply_selecting_object(stimulus.subject)
         case SelectingObjectDeleted():
             state.cache.remove_selecting_object(stimulus.kind, stimulus.namespace, stimulus.name)
+        case StorageObjectApplied() | StorageObjectDeleted():
+            key = storage_changed(state, stimulus)
+            return [] if key is None else object_changed(state, key, stimulus.now)
         case Tick():
             state.queue.flush(stimulus.now)
             return expire(state, stimulus.now)

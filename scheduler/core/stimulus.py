@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from scheduler.api.objects import DeviceClass, Namespace, Node, Pod, SelectingObject
+from scheduler.api.storage import StorageObject
 
 
 class _Stimulus(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -74,6 +75,21 @@ class SelectingObjectDeleted(_Stimulus, frozen=True):
     uid: str
 
 
+class StorageObjectApplied(_Stimulus, frozen=True):
+    """A claim, volume, class, driver, capacity or attachment as the API server last showed it: new or changed."""
+
+    subject: StorageObject
+
+
+class StorageObjectDeleted(_Stimulus, frozen=True):
+    """``namespace`` is "" for a kind without namespaces."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
 class Tick(_Stimulus, frozen=True):
     """Time went by: deadlines (back-off, flush of long unschedulable pods) are looked at."""
 
@@ -121,6 +137,8 @@ Stimulus: TypeAlias = (
     | DeviceClassDeleted
     | SelectingObjectApplied
     | SelectingObjectDeleted
+    | StorageObjectApplied
+    | StorageObjectDeleted
     | Tick
     | PodBound
     | BindFailed

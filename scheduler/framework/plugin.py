@@ -30,6 +30,8 @@ class Plugin(ABC):
     name: ClassVar[str]
     facets: ClassVar[Facet] = Facet.NONE
     inputs: ClassVar[frozenset[Input]] = frozenset()
+    watches: ClassVar[tuple[str, ...]] = ()
+    """Kinds of storage objects that it reads or waits for; one that no enabled plugin names is not watched."""
 
 
 class PreFilterResult(NamedTuple):

@@ -34,6 +34,12 @@ _ANYTHING = (
     ClusterEvent(EventResource.POD, ActionType.ALL),
     ClusterEvent(EventResource.NODE, ActionType.ALL),
     ClusterEvent(EventResource.DEVICE_CLASS, ActionType.ALL),
+    ClusterEvent(EventResource.PERSISTENT_VOLUME, ActionType.ALL),
+    ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ALL),
+    ClusterEvent(EventResource.STORAGE_CLASS, ActionType.ALL),
+    ClusterEvent(EventResource.CSI_NODE, ActionType.ALL),
+    ClusterEvent(EventResource.CSI_DRIVER, ActionType.ALL),
+    ClusterEvent(EventResource.CSI_STORAGE_CAPACITY, ActionType.ALL),
 )
 
 

@@ -148,6 +148,12 @@ def test_an_unknown_plugin_hears_of_nothing() -> None:
         EventResource.UNSCHEDULED_POD,
         EventResource.TARGET_POD,
         EventResource.DEVICE_CLASS,
+        EventResource.PERSISTENT_VOLUME,
+        EventResource.PERSISTENT_VOLUME_CLAIM,
+        EventResource.STORAGE_CLASS,
+        EventResource.CSI_NODE,
+        EventResource.CSI_DRIVER,
+        EventResource.CSI_STORAGE_CAPACITY,
     ],
 )
 @pytest.mark.parametrize("action", [ActionType.ADD, ActionType.DELETE, ActionType.UPDATE, ActionType.UPDATE_POD_LABEL])
@@ -159,10 +165,11 @@ def test_a_plugin_that_says_nothing_hears_of_everything(
     assert any(event.matches(ClusterEvent(resource, action)) for event in events)
 
 
-def test_namespaces_are_not_among_everything() -> None:
+@pytest.mark.parametrize("resource", [EventResource.NAMESPACE, EventResource.VOLUME_ATTACHMENT])
+def test_what_is_not_among_everything(resource: EventResource) -> None:
     events = make_profile(named(Filter, "Silent")).events_of("Silent")
 
-    assert not any(event.matches(ClusterEvent(EventResource.NAMESPACE, ActionType.UPDATE)) for event in events)
+    assert not any(event.matches(ClusterEvent(resource, ActionType.DELETE)) for event in events)
 
 
 def test_plugins_that_can_reject_a_pod_say_what_they_want_to_hear() -> None:
