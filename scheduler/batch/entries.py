@@ -24,6 +24,10 @@ class Reusable(Protocol):
         """Whether only named nodes can be feasible, so that a new node may be one of them."""
         ...
 
+    def reads_namespace(self, name: str) -> bool:
+        """Whether the namespace of this name can have a say in it."""
+        ...
+
     def is_worth_keeping(self) -> bool:
         """Whether enough nodes are in question for the next pod of the shape to gain from it."""
         ...
@@ -128,3 +132,8 @@ class Entries(Generic[ReusableT]):
         """A node that was not there before may be one of those that PreFilter named."""
         for key in [key for key, entry in self._entries.items() if entry.evaluation.is_restricted]:
             self.drop(key, Flush.NODE_EVENT, now)
+
+    def namespace_changed(self, name: str, now: float) -> None:
+        """A namespace came, went or has other labels."""
+        for key in [key for key, entry in self._entries.items() if entry.evaluation.reads_namespace(name)]:
+            self.drop(key, Flush.CLUSTER_EVENT, now)

@@ -63,6 +63,7 @@ NEEDS: dict[str, Facet | Input] = {
     "reaching_terms": Input.POD_TERMS,
     "term_holders": Input.POD_TERMS,
     "term_version": Input.POD_TERMS,
+    "selects_namespaces": Input.POD_TERMS,
     "matching_namespaces": Input.NAMESPACES,
     "namespaces_version": Input.NAMESPACES,
     "deduced_selector": Input.SELECTING_OBJECTS,
@@ -106,6 +107,10 @@ class _View:
 
     def term_version(self, held: HeldTerm) -> int:
         return self._table.terms.version(held)
+
+    @property
+    def selects_namespaces(self) -> bool:
+        return self._table.terms.selects_namespaces
 
     def matching_namespaces(self, selector: LabelMatcher) -> frozenset[str]:
         return self._table.namespaces.matching(selector)

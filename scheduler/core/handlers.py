@@ -71,7 +71,8 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
         case NamespaceApplied():
             _namespace_applied(state, stimulus)
         case NamespaceDeleted():
-            state.cache.remove_namespace(stimulus.name)
+            if state.cache.remove_namespace(stimulus.name):
+                state.batching.entries.namespace_changed(stimulus.name, stimulus.now)
             _move(state, EventResource.NAMESPACE, ActionType.DELETE, stimulus.now)
         case DeviceClassApplied():
             state.cache.apply_device_class(stimulus.device_class)
@@ -138,7 +139,8 @@ def _namespace_applied(state: State, stimulus: NamespaceApplied) -> None:
     """A namespace matters by its labels."""
     metadata = stimulus.namespace.metadata
     before = state.cache.namespace_labels(metadata.name)
-    state.cache.apply_namespace(stimulus.namespace)
+    if state.cache.apply_namespace(stimulus.namespace):
+        state.batching.entries.namespace_changed(metadata.name, stimulus.now)
     if before is None:
         _move(state, EventResource.NAMESPACE, ActionType.ADD, stimulus.now)
     elif before != (metadata.labels or {}):

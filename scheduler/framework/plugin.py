@@ -180,6 +180,12 @@ class SignPlugin(Plugin):
         """Everything of the pod that this plugin's answers depend on, as a hashable value of plain types (KEP-5598)."""
 
 
+class NamespaceReader(Plugin):
+    @abstractmethod
+    def reads_namespace(self, pod: PodInfo, nodes: NodeView, name: str) -> bool:
+        """Whether answers about the pod can change when the namespace of this name comes, goes or gets other labels."""
+
+
 class ClusterSignPlugin(SignPlugin):
     """A plugin whose answers also depend on what other objects make of the pod: that is not known when the pod is queued."""
 

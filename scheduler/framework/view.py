@@ -163,6 +163,11 @@ class NodeView(Protocol):
         """Changes whenever a pod that holds the term comes to a node or leaves one."""
         ...
 
+    @property
+    def selects_namespaces(self) -> bool:
+        """Whether there is a term that looks at the labels of namespaces."""
+        ...
+
     # Input.NAMESPACES
     def matching_namespaces(self, selector: LabelMatcher) -> frozenset[str]:
         """Names of the known namespaces that the selector matches."""

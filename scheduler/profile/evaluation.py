@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler.cache.node_table import NodeTable
-from scheduler.framework.plugin import CycleState
+from scheduler.framework.plugin import CycleState, NamespaceReader
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.failure import PluginFailure, Stage
@@ -236,6 +236,14 @@ class Evaluation:
     def is_restricted(self) -> bool:
         """Whether PreFilter left only nodes that it named."""
         return self.prefilter.code is Code.SUCCESS and self._filtering.node_names is not None
+
+    def reads_namespace(self, name: str) -> bool:
+        """Whether the namespace of this name can have a say in the evaluation."""
+        return any(
+            plugin.reads_namespace(self._pod, self._table.columns(plugin), name)
+            for plugin in self._profile.deciding_plugins()
+            if isinstance(plugin, NamespaceReader)
+        )
 
     def is_worth_keeping(self) -> bool:
         """Whether the next pod of the shape gains from it: one that PreFilter sends to a single node, or none, does not."""

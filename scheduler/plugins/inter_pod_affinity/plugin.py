@@ -17,6 +17,7 @@ from scheduler.framework.plugin import (
     CycleState,
     EnqueueExtensions,
     FilterPlugin,
+    NamespaceReader,
     NormalizePlugin,
     PreFilterPlugin,
     PreFilterResult,
@@ -28,6 +29,7 @@ from scheduler.framework.view import NodeView
 from scheduler.plugins.inter_pod_affinity import preferred, required
 from scheduler.plugins.inter_pod_affinity.args import InterPodAffinityArgs, validate
 from scheduler.plugins.inter_pod_affinity.domains import Weights
+from scheduler.plugins.inter_pod_affinity.matching import depends_on_namespaces
 from scheduler.plugins.inter_pod_affinity.required import Required
 
 _REASONS = (
@@ -41,7 +43,13 @@ _WEIGHTS = "weights"
 
 
 class InterPodAffinity(
-    PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugin, EnqueueExtensions, ClusterSignPlugin
+    PreFilterPlugin,
+    FilterPlugin,
+    PreScorePlugin,
+    NormalizePlugin,
+    EnqueueExtensions,
+    ClusterSignPlugin,
+    NamespaceReader,
 ):
     name = "InterPodAffinity"
     facets = Facet.LABELS
@@ -120,6 +128,13 @@ class InterPodAffinity(
             return ()
         labels = pod.pod.metadata.labels or {}
         return (keys, tuple([labels.get(key) for key in keys]))
+
+    def reads_namespace(self, pod: PodInfo, nodes: NodeView, name: str) -> bool:
+        terms = affinity_terms(pod.pod)
+        own = (*terms.required_affinity, *terms.required_anti_affinity, *(term for _, term in terms.preferred))
+        # A term of another pod looks at the labels of this pod's namespace alone.
+        is_own = name == pod.pod.metadata.namespace
+        return (is_own and nodes.selects_namespaces) or any(map(depends_on_namespaces, own))
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         return (

@@ -14,8 +14,12 @@ from scheduler.framework.signature import Signature
 class Kept:
     """Stands for an evaluation."""
 
-    def __init__(self, *, is_restricted: bool = False) -> None:
+    def __init__(self, *, is_restricted: bool = False, namespace: str = "") -> None:
         self.is_restricted = is_restricted
+        self._namespace = namespace
+
+    def reads_namespace(self, name: str) -> bool:
+        return name == self._namespace
 
     def is_worth_keeping(self) -> bool:
         return True
@@ -181,3 +185,15 @@ def test_people_see_the_last_drops_with_age_and_hits() -> None:
         run.entries.drop(a, Flush.EXPIRED, 2.0)
     assert {record.reason for record in run.entries.flushed} == {Flush.EXPIRED}
     assert len(run.entries.flushed) == REMEMBERED_FLUSHES
+
+
+def test_a_namespace_that_changes_drops_the_entries_that_read_it() -> None:
+    run = Run()
+    a, b = key("a"), key("b")
+    run.entries.store(a, Kept(namespace="red"), 1.0)
+    run.entries.store(b, Kept(namespace="blue"), 1.0)
+    run.entries.namespace_changed("red", 1.1)
+    run.entries.namespace_changed("red", 1.2)
+
+    assert [entry.key for entry in run.entries] == [b]
+    assert run.flushes() == {"a cluster_event": 1}

@@ -77,6 +77,7 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "reaching_terms": lambda nodes: nodes.reaching_terms("default"),
     "term_holders": lambda nodes: nodes.term_holders(HELD),
     "term_version": lambda nodes: nodes.term_version(HELD),
+    "selects_namespaces": lambda nodes: nodes.selects_namespaces,
     "matching_namespaces": lambda nodes: nodes.matching_namespaces(LabelMatcher()),
     "namespaces_version": lambda nodes: nodes.namespaces_version,
     "deduced_selector": lambda nodes: nodes.deduced_selector(PodInfo(make_pod())),
