@@ -1,6 +1,7 @@
 """Carries out the core's instructions: bounded in number, in order for each pod, binds before the rest but not alone.
 
-Instructions go in through ``submit``, in the event loop, and never block. PodBound and BindFailed come back through ``deliver``.
+Instructions go in through ``submit``, in the event loop, and never block. PodBound, BindFailed, ObjectPatched and ObjectPatchFailed
+come back through ``deliver``. What a bind waits for goes in the lane of binds.
 kube-scheduler 1.37: binding cycle, API dispatcher.
 """
 
@@ -13,11 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from scheduler.core.instruction import BindPod, Instruction, PatchPodStatus, RecordEvent
+from scheduler.core.instruction import BindPod, Instruction, PatchObject, PatchPodStatus, RecordEvent
 from scheduler.core.stimulus import Stimulus
 from scheduler.kube.binder import Binder
 from scheduler.kube.events import MAX_QUEUED, EventJob, EventRecorder
 from scheduler.kube.jobs import Job, Lane, LaneQueues
+from scheduler.kube.patcher import Patcher
 from scheduler.kube.status import StatusJob, StatusWriter
 from scheduler.kube.timing import Timing, TokenBucket
 from scheduler.kube.transport import Transport
@@ -67,16 +69,17 @@ class Dispatcher:
 
         Args:
             transport: where requests go.
-            deliver: called with PodBound or BindFailed, once for each BindPod.
+            deliver: called with the answer to each BindPod and each PatchObject, once.
             hostname: of this process, for ``reportingInstance`` of Events.
             timing: time and chance.
             limits: how much to do at once.
             observe: called when a job ends, with its lane (``bind``, ``status``, ``event``), its outcome and the seconds since
-                it was submitted. Outcomes: bound, failed; written, pod_gone, failed; written, rejected, gave_up.
+                it was submitted. Outcomes: bound, written, failed; written, pod_gone, failed; written, rejected, gave_up.
         """
         self._timing = timing or Timing()
         limits = limits or Limits()
         self.binder = Binder(transport, deliver, self._timing)
+        self.patcher = Patcher(transport, deliver, self._timing)
         self.status = StatusWriter(transport, self._timing)
         self.events = EventRecorder(
             transport, self._timing, self._submit, hostname=hostname, max_queued=limits.queued_events
@@ -106,6 +109,8 @@ class Dispatcher:
         match instruction:
             case BindPod():
                 self._submit(self.binder.job(instruction))
+            case PatchObject():
+                self._submit(self.patcher.job(instruction))
             case PatchPodStatus():
                 chain = self._chains.get(instruction.pod.uid)
                 if chain and isinstance(chain[-1], StatusJob) and chain[-1].merge(instruction):

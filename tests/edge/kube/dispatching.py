@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from scheduler.core.instruction import BindPod, Condition, Instruction, PatchPodStatus, PodReference, RecordEvent
-from scheduler.core.stimulus import BindFailed, PodBound
+from scheduler.core.stimulus import BindFailed, PodBound, Stimulus
 from scheduler.kube.dispatcher import Dispatcher, Limits
 from scheduler.kube.transport import Response
 from tests.edge.kube.scripted import (
@@ -65,11 +65,11 @@ class Dispatching:
 
     def __init__(self, transport: ScriptedTransport, limits: Limits | None, chance: float) -> None:
         self.transport = transport
-        self.stimuli: list[PodBound | BindFailed] = []
+        self.stimuli: list[Stimulus] = []
         self.observed: list[tuple[str, str, float]] = []
         self.dispatcher = Dispatcher(
             transport,
-            self.stimuli.append,  # type: ignore[arg-type]  # it delivers no others
+            self.stimuli.append,
             hostname="host-1",
             timing=virtual_timing(chance),
             limits=limits,
@@ -81,11 +81,13 @@ class Dispatching:
             self.dispatcher.submit(instruction)
 
     def answers(self) -> list[tuple[str, ...]]:
+        """What became of binds."""
         return [
             ("bound", stimulus.uid, stimulus.node_name)
             if isinstance(stimulus, PodBound)
             else ("failed", stimulus.uid, stimulus.node_name, stimulus.error)
             for stimulus in self.stimuli
+            if isinstance(stimulus, PodBound | BindFailed)
         ]
 
     def sent(self) -> list[tuple[str, str]]:

@@ -85,7 +85,8 @@ class ScriptedTransport:
         return await self._answer("POST", path, body)
 
     async def patch(self, path: str, body: bytes, content_type: str) -> Response:
-        assert content_type == "application/strategic-merge-patch+json"
+        kind = "strategic-merge-patch" if path.endswith("/status") else "merge-patch"
+        assert path.startswith("/apis/events.k8s.io/") or content_type == f"application/{kind}+json"
         return await self._answer("PATCH", path, body)
 
     async def delete(self, path: str, body: bytes = b"") -> Response:
