@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+import msgspec
 
 from scheduler.api.objects import LabelSelector, NodeSelector, ObjectMeta, ResourceList, ResourceRequirements
 from scheduler.api.quantity import Quantity
@@ -105,7 +107,7 @@ class StorageClass(ApiObject, frozen=True, tag_field="kind"):
 
 
 class VolumeNodeResources(ApiObject, frozen=True):
-    count: int | None = None
+    count: Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)] | None = None
 
 
 class CSINodeDriver(ApiObject, frozen=True):

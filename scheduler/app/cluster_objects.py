@@ -7,19 +7,41 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from scheduler.api.objects import DeviceClass, Namespace, Node, ObjectMeta, Pod
+from scheduler.api.objects import (
+    DeviceClass,
+    Namespace,
+    Node,
+    ObjectMeta,
+    Pod,
+    ReplicaSet,
+    ReplicationController,
+    SelectingObject,
+    Service,
+    StatefulSet,
+)
 from scheduler.api.quantity import QuantityError
+from scheduler.api.storage import STORAGE_KINDS, StorageObject
 from scheduler.cache.node_facts import allocatable_of, images_of
+from scheduler.cache.storage import check_amounts
 from scheduler.framework.pod_info import PodInfo
 
-ClusterObject: TypeAlias = Node | PodInfo | Namespace | DeviceClass
+ClusterObject: TypeAlias = Node | PodInfo | Namespace | DeviceClass | SelectingObject | StorageObject
 
-KINDS: dict[str, type[Node | Pod | Namespace | DeviceClass]] = {
+SELECTING_KINDS: dict[str, type[SelectingObject]] = {
+    "Service": Service,
+    "ReplicationController": ReplicationController,
+    "ReplicaSet": ReplicaSet,
+    "StatefulSet": StatefulSet,
+}
+KINDS: dict[str, type[Any]] = {
     "Node": Node,
     "Pod": Pod,
     "Namespace": Namespace,
     "DeviceClass": DeviceClass,
+    **SELECTING_KINDS,
+    **STORAGE_KINDS,
 }
+NAMESPACED_KINDS = ("Pod", "PersistentVolumeClaim", "CSIStorageCapacity", *SELECTING_KINDS)
 
 
 class ObjectError(ValueError):
@@ -113,12 +135,14 @@ def read_object(raw: dict[str, Any]) -> ClusterObject | None:
         raise ObjectError(f"{named(raw)}: metadata.name is required")
     if isinstance(decoded, Pod):
         return _readable_pod(raw, decoded)
-    if isinstance(decoded, Node):
-        try:
+    try:
+        if isinstance(decoded, Node):
             _ = (allocatable_of(decoded), images_of(decoded))
-        except ValueError as error:
-            raise ObjectError(str(error)) from error
-    read: Node | Namespace | DeviceClass = decoded
+        elif raw["kind"] in STORAGE_KINDS:
+            check_amounts(decoded)
+    except ValueError as error:
+        raise ObjectError(str(error)) from error
+    read: Node | Namespace | DeviceClass | SelectingObject | StorageObject = decoded
     return read
 
 

@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scheduler.api.objects import Namespace, Node
-from scheduler.app.cluster_objects import ClusterObject, Reference
+from scheduler.api.objects import (
+    DeviceClass,
+    Namespace,
+    Node,
+    ReplicaSet,
+    ReplicationController,
+    Service,
+    StatefulSet,
+    key_of,
+)
+from scheduler.app.cluster_objects import (
+    NAMESPACED_KINDS,
+    SELECTING_KINDS,
+    ClusterObject,
+    Reference,
+)
 from scheduler.cache.cache import Cache
 from scheduler.framework.pod_info import PodInfo
 
@@ -28,15 +42,18 @@ class PlainCluster:
         """Put the object in, in the place of another one of its name. It was read by ``read_object``, so it can be."""
         if isinstance(item, PodInfo):
             self._apply_pod(item)
-        elif isinstance(item, Node):
+            return
+        if isinstance(item, Node):
             self.cache.apply_node(item)
-            self._uids["Node", item.metadata.name] = item.metadata.uid
         elif isinstance(item, Namespace):
             self.cache.apply_namespace(item)
-            self._uids["Namespace", item.metadata.name] = item.metadata.uid
-        else:
+        elif isinstance(item, DeviceClass):
             self.cache.apply_device_class(item)
-            self._uids["DeviceClass", item.metadata.name] = item.metadata.uid
+        elif isinstance(item, Service | ReplicationController | ReplicaSet | StatefulSet):
+            self.cache.apply_selecting_object(item)
+        else:
+            self.cache.apply_storage_object(item)
+        self._uids[type(item).__name__, key_of(item.metadata)] = item.metadata.uid
 
     def _apply_pod(self, pod: PodInfo) -> None:
         key = pod.key
@@ -60,21 +77,26 @@ class PlainCluster:
 
     def delete(self, reference: Reference) -> None:
         """Take an object out. Nothing happens when it is not there, or is there with another UID than the one given."""
-        name = reference.name
-        key = f"{reference.namespace}/{name}" if reference.kind == "Pod" and reference.namespace else name
-        known = self._uids.get((reference.kind, key))
+        kind, name = reference.kind, reference.name
+        namespace = reference.namespace if kind in NAMESPACED_KINDS else ""
+        key = f"{namespace}/{name}" if namespace else name
+        known = self._uids.get((kind, key))
         if known is None or reference.uid not in ("", known):
             return
-        if reference.kind == "Pod":
+        if kind == "Pod":
             self._forget_pod(key, known)
             return
-        del self._uids[reference.kind, key]
-        if reference.kind == "Node":
+        del self._uids[kind, key]
+        if kind == "Node":
             self.cache.remove_node(name)
-        elif reference.kind == "Namespace":
+        elif kind == "Namespace":
             self.cache.remove_namespace(name)
-        else:
+        elif kind == "DeviceClass":
             self.cache.remove_device_class(name)
+        elif kind in SELECTING_KINDS:
+            self.cache.remove_selecting_object(kind, namespace, name)
+        else:
+            self.cache.remove_storage_object(kind, namespace, name)
 
     @contextmanager
     def without(self, uid: str) -> Iterator[None]:

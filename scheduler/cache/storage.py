@@ -101,7 +101,9 @@ class StorageIndex:
         Raises:
             ValueError: the object has no name, or a quantity of it cannot be read; nothing was changed.
         """
-        _check(subject)
+        if not subject.metadata.name:
+            raise ValueError(f"{_kind(subject)} without metadata.name cannot be kept")
+        check_amounts(subject)
         self._versions[_kind(subject)] += 1
         match subject:
             case PersistentVolumeClaim():
@@ -207,10 +209,9 @@ def _kind(subject: StorageObject) -> str:
     return type(subject).__name__
 
 
-def _check(subject: StorageObject) -> None:
+def check_amounts(subject: StorageObject) -> None:
+    """Raises: ValueError, naming the object and the amount of it that cannot be read."""
     named = f"{_kind(subject)} {key_of(subject.metadata)}"
-    if not subject.metadata.name:
-        raise ValueError(f"{_kind(subject)} without metadata.name cannot be kept")
     match subject:
         case PersistentVolumeClaim():
             _check_amounts(subject.spec.resources.requests, f"{named}: spec.resources.requests")

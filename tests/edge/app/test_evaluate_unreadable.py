@@ -175,7 +175,53 @@ RICH = full(
     node("n2", status={"images": [{"names": ["app:latest"], "sizeBytes": 10**9}]}),
     {"kind": "DeviceClass", "metadata": {"name": "d"}, "spec": {"extendedResourceName": "a.b/c"}},
     {"kind": "Namespace", "metadata": {"name": "default", "labels": {"a": "b"}}},
-    pod("a", node_name="n1", overhead={"cpu": "1m"}, initContainers=[{"name": "i", "restartPolicy": "Always"}]),
+    {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"a": "b"}}},
+    {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "c", "namespace": "default", "annotations": {"a": "b"}},
+        "spec": {"accessModes": ["ReadWriteOncePod"], "volumeName": "v", "resources": {"requests": {"storage": "1Gi"}}},
+        "status": {"phase": "Bound"},
+    },
+    {
+        "kind": "PersistentVolume",
+        "metadata": {"name": "v"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "claimRef": {"namespace": "default", "name": "c"},
+            "nodeAffinity": {
+                "required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]}
+            },
+            "csi": {"driver": "d", "volumeHandle": "h"},
+        },
+    },
+    {
+        "kind": "StorageClass",
+        "metadata": {"name": "c"},
+        "provisioner": "d",
+        "volumeBindingMode": "Immediate",
+        "allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}],
+    },
+    {"kind": "CSINode", "metadata": {"name": "n1"}, "spec": {"drivers": [{"name": "d", "allocatable": {"count": 3}}]}},
+    {"kind": "CSIDriver", "metadata": {"name": "d"}, "spec": {"storageCapacity": True}},
+    {
+        "kind": "CSIStorageCapacity",
+        "metadata": {"name": "k", "namespace": "default"},
+        "storageClassName": "c",
+        "capacity": "1Gi",
+        "nodeTopology": {"matchLabels": {"zone": "a"}},
+    },
+    {
+        "kind": "VolumeAttachment",
+        "metadata": {"name": "x"},
+        "spec": {"attacher": "d", "nodeName": "n1", "source": {"persistentVolumeName": "v"}},
+    },
+    pod(
+        "a",
+        node_name="n1",
+        overhead={"cpu": "1m"},
+        initContainers=[{"name": "i", "restartPolicy": "Always"}],
+        volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}, {"name": "r", "rbd": {"monitors": ["m"]}}],
+    ),
     subject=pod(
         priority=1,
         nodeSelector={"zone": "a"},
