@@ -16,7 +16,7 @@ from scheduler.core.cycle import CycleResult
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
 from scheduler.core.story import Header, RecordingScheduler
-from scheduler.kube.access import AccessReviewError, missing_rights
+from scheduler.kube.access import REQUIRED, AccessReviewError, missing_rights, rights_to_patch
 from scheduler.kube.dispatcher import Dispatcher, Unfinished
 from scheduler.kube.reflector import Reflector
 from scheduler.kube.resources import WATCHED
@@ -68,6 +68,8 @@ class Runtime:
         # Bound once: an unbound logger is put together again for each line, which costs more than all else of it.
         self._log = log.bind()
         self._transport = transport
+        patched = sorted({kind for profile in configuration.profiles for kind in profile.patched_kinds()})
+        self._rights = (*REQUIRED, *rights_to_patch(patched))
         self._on_cycle = on_cycle
         self._timing = Timing()
         self.dispatcher = Dispatcher(transport, self._deliver, hostname=hostname)
@@ -89,7 +91,8 @@ class Runtime:
         self.loop.deliver(stimulus)
 
     def _has_room(self) -> bool:
-        return len(self.state.bindings) < BINDS_IN_FLIGHT
+        # Who waits on Permit or PreBind may do so for minutes.
+        return len(self.state.bindings) - len(self.state.binding_cycles.before_bind) < BINDS_IN_FLIGHT
 
     def _cycle_done(self, result: CycleResult, seconds: float) -> None:
         self.state.measurements.cycle_took(result.outcome, result.profile, seconds)
@@ -155,7 +158,7 @@ class Runtime:
         reported: object = None  # what was last logged: one line for each change
         while True:
             try:
-                missing = await missing_rights(self._transport)
+                missing = await missing_rights(self._transport, self._rights)
             except (TransportFailure, AccessReviewError) as error:
                 # The words of one failure to connect may differ from try to try.
                 state = error.kind if isinstance(error, TransportFailure) else str(error)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import msgspec
 import structlog
 
+from scheduler.kube.patcher import PATCHED_KINDS
 from scheduler.kube.transport import Transport, error_of
 
 log = structlog.get_logger(__name__)
@@ -62,6 +63,24 @@ REQUIRED: tuple[Right, ...] = (
     *_rights("list watch", "replicasets", "apps"),
     *_rights("list watch", "statefulsets", "apps"),
 )
+
+
+def rights_to_patch(kinds: Iterable[str]) -> tuple[Right, ...]:
+    """What it takes to patch objects of these kinds, and to read one when it is in doubt whether it was patched.
+
+    Raises:
+        ValueError: there is no way to patch one of the kinds.
+    """
+    rights: list[Right] = []
+    for kind in kinds:
+        if kind not in PATCHED_KINDS:
+            known = ", ".join(PATCHED_KINDS)
+            raise ValueError(
+                f"a PreBind plugin patches objects of kind {kind!r}; those that can be patched are {known}"
+            )
+        group, _, plural, is_namespaced = PATCHED_KINDS[kind]
+        rights += _rights("get patch", plural, group, is_namespaced=is_namespaced)
+    return tuple(rights)
 
 
 class AccessReviewError(Exception):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.kube.access import REQUIRED, AccessReviewError, Right, missing_rights
+from scheduler.kube.access import REQUIRED, AccessReviewError, Right, missing_rights, rights_to_patch
 from scheduler.kube.transport import Response
 from tests.edge.kube.scripted import Request, ScriptedTransport, ok, refusal
 
@@ -132,3 +132,18 @@ async def test_a_right_on_a_cluster_wide_resource_is_named_without_namespaces() 
     assert str(Right("list", "deviceclasses", "resource.k8s.io", is_namespaced=False)) == (
         "list deviceclasses.resource.k8s.io"
     )
+
+
+def test_what_plugins_patch_has_to_be_read_and_patched() -> None:
+    assert [str(right) for right in rights_to_patch(["PersistentVolume", "PersistentVolumeClaim"])] == [
+        "get persistentvolumes",
+        "patch persistentvolumes",
+        "get persistentvolumeclaims (all namespaces)",
+        "patch persistentvolumeclaims (all namespaces)",
+    ]
+    assert rights_to_patch(()) == ()
+
+
+def test_a_kind_that_cannot_be_patched_is_named() -> None:
+    with pytest.raises(ValueError, match="patches objects of kind 'Secret'; those that can be patched are Persist"):
+        rights_to_patch(["Secret"])
