@@ -42,7 +42,7 @@ __all__ = ["Changes", "NodeTable"]
 
 JOURNAL_CAPACITY = 32_768
 LABEL_KEYS = 256
-_INTERNED = int(Facet.LABELS | Facet.TAINTS)
+_INTERNED = int(Facet.LABELS | Facet.TAINTS | Facet.FEATURES)
 _DOMAINS = int(Input.DOMAINS.facet)
 _NAMESPACES = int(Facet.NAMESPACES)
 _FIRST_CAPACITY = 64
@@ -65,7 +65,7 @@ class NodeTable:
         """Rows 0 to size-1 have been used; columns have the shape (size,)."""
         self.node_count = 0
         self.epoch = 0
-        """Changes when ids of labels or taints were given anew: what was worked out by id is worth nothing then."""
+        """Changes when ids of labels, taints or features were given anew: what was worked out by id is worth nothing then."""
         self.seed = seed
         self.capacity = _FIRST_CAPACITY
         """Length of the arrays behind the columns."""
@@ -76,6 +76,7 @@ class NodeTable:
         self.resources = NodeResources(_FIRST_CAPACITY)
         self.unschedulable = Column(np.bool_, _FIRST_CAPACITY)
         self.taints: InternedColumn[tuple[Taint, ...]] = InternedColumn((), _FIRST_CAPACITY)
+        self.features: InternedColumn[tuple[str, ...]] = InternedColumn((), _FIRST_CAPACITY)
         self.labels = LabelColumns(label_keys)
         self.host_ports = HostPortIndex()
         self.images = ImageIndex()
@@ -318,6 +319,7 @@ class NodeTable:
             self.unschedulable.cells[row] = new.spec.unschedulable
             changed |= Facet.UNSCHEDULABLE
         if features_of(old) != features_of(new):
+            self.features.set(row, features_of(new))
             changed |= Facet.FEATURES
         self._nodes[row] = new
         return changed
@@ -352,7 +354,7 @@ class NodeTable:
         self.volumes.grow(capacity)
         self.csi.grow(capacity)
         self.terms.grow(capacity)
-        for column in (self.unschedulable, self.taints.column, self._live, self._tie_keys):
+        for column in (self.unschedulable, self.taints.column, self.features.column, self._live, self._tie_keys):
             column.grow(capacity)
 
     def _record(self, row: int, facets: int) -> None:
@@ -365,8 +367,9 @@ class NodeTable:
     def _tidy(self) -> None:
         """Give ids anew where that is due. Here, after a change: while plugins read, ids have to stay."""
         moved = self.labels.tidy()
-        if self.taints.is_wasteful:
-            self.taints.compact()
-            moved = True
+        for interned in (self.taints, self.features):
+            if interned.is_wasteful:
+                interned.compact()
+                moved = True
         if moved:
             self.epoch += 1

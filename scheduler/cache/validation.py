@@ -10,7 +10,7 @@ from scheduler.api.ports import HostPort
 from scheduler.api.resources import CPU, MEMORY
 from scheduler.cache.anti_affinity import AntiAffinityIndex, scopes_of
 from scheduler.cache.columns import InternedColumn
-from scheduler.cache.node_facts import allocatable_of, images_of, labels_of, taints_of, tie_key
+from scheduler.cache.node_facts import allocatable_of, features_of, images_of, labels_of, taints_of, tie_key
 from scheduler.cache.pod_counts import kind_of
 from scheduler.cache.pod_terms import scopes_of as term_scopes_of
 from scheduler.framework.affinity_terms import HeldTerm, affinity_terms
@@ -107,6 +107,7 @@ def _wrapped(value: int) -> int:
 def _check_interned(table: NodeTable) -> None:
     nodes = {row: table.node(row) for row in table.rows.values()}
     _same_items(table, "taints", table.taints, {row: taints_of(node) for row, node in nodes.items()})
+    _same_items(table, "features", table.features, {row: features_of(node) for row, node in nodes.items()})
     for key, column in table.labels.items():
         _same_items(table, f"label {key}", column, {row: labels_of(node).get(key) for row, node in nodes.items()})
     unschedulable = Counter({row: int(node.spec.unschedulable) for row, node in nodes.items()})

@@ -39,6 +39,8 @@ NEEDS: dict[str, Facet | Input] = {
     "unschedulable": Facet.UNSCHEDULABLE,
     "taints": Facet.TAINTS,
     "taint_sets": Facet.TAINTS,
+    "features": Facet.FEATURES,
+    "feature_lists": Facet.FEATURES,
     "label": Facet.LABELS,
     "label_ids": Facet.LABELS,
     "port_conflicts": Facet.PORTS,
@@ -80,6 +82,10 @@ class _View:
     @property
     def taint_sets(self) -> list[tuple[Taint, ...]]:
         return self._table.taints.items
+
+    @property
+    def feature_lists(self) -> list[tuple[str, ...]]:
+        return self._table.features.items
 
     def image_holders(self, name: str) -> int:
         return self._table.images.holders(name)
@@ -185,6 +191,11 @@ class ColumnView(_View):
     @property
     def taints(self) -> IdArray:
         ids: IdArray = self._taken(self._table.taints.column)
+        return ids
+
+    @property
+    def features(self) -> IdArray:
+        ids: IdArray = self._taken(self._table.features.column)
         return ids
 
     def label(self, key: str) -> IdArray:
@@ -340,6 +351,11 @@ class RowView(_View):
     @property
     def taints(self) -> int:
         number: int = self._table.taints.column.cells[self._row]
+        return number
+
+    @property
+    def features(self) -> int:
+        number: int = self._table.features.column.cells[self._row]
         return number
 
     def label(self, key: str) -> int:

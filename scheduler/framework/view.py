@@ -103,6 +103,15 @@ class NodeView(Protocol):
     @property
     def taint_sets(self) -> list[tuple[Taint, ...]]: ...
 
+    # Facet.FEATURES
+    @property
+    def features(self) -> Ids:
+        """Interned id of each node's list of declared features; ``feature_lists[id]`` is the list."""
+        ...
+
+    @property
+    def feature_lists(self) -> list[tuple[str, ...]]: ...
+
     # Facet.LABELS
     def label(self, key: str) -> Ids:
         """Interned id of the node's value of a label key; 0 where the node has no such label."""

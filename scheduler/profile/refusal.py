@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.api.objects import Container, PodAffinity, PodSpec, is_storage
+from scheduler.api.objects import PodAffinity, PodSpec, is_storage
 from scheduler.api.resources import is_extended
 from scheduler.cache.cache import Cache
 from scheduler.cache.pod_facts import VOLUMES
@@ -14,28 +14,18 @@ def refusal(pod: PodInfo, cache: Cache) -> str | None:
     if _is_plain(pod) and not cache.has_foreign_rules:
         return None
     spec = pod.pod.spec
-    return _own_rule(spec) or _volume(spec) or _device_class(pod, cache) or _feature(spec) or _foreign_rule(pod, cache)
+    return _own_rule(spec) or _volume(spec) or _device_class(pod, cache) or _foreign_rule(pod, cache)
 
 
 def _is_plain(pod: PodInfo) -> bool:
     """Whether none of the fields is set that a rule of the pod's own could be in: so it is with nearly all pods."""
     spec = pod.pod.spec
-    if (
-        spec.affinity is not None
-        or spec.topology_spread_constraints
-        or spec.resource_claims
-        or spec.host_network
-        or spec.ephemeral_containers
-        or (spec.volumes and pod.facets & VOLUMES)
-    ):
-        return False
-    for container in pod.containers:
-        if container.restart_policy_rules:
-            return False
-        for mount in container.volume_mounts or ():
-            if mount.bind_mount_options:
-                return False
-    return True
+    return (
+        spec.affinity is None
+        and not spec.topology_spread_constraints
+        and not spec.resource_claims
+        and not (spec.volumes and pod.facets & VOLUMES)
+    )
 
 
 def _missing(what: str, plugin: str) -> str:
@@ -76,19 +66,6 @@ def _device_class(pod: PodInfo, cache: Cache) -> str | None:
 
 
 _IMPLICIT_CLASS = "deviceclass.resource.kubernetes.io/"
-
-
-def _feature(spec: PodSpec) -> str | None:
-    """Features that a node has to declare (kube-scheduler 1.37: NodeDeclaredFeatures)."""
-    containers: tuple[Container, ...] = (*(spec.init_containers or ()), *spec.containers)
-    if any(rule.action == "RestartAllContainers" for one in containers for rule in one.restart_policy_rules or ()):
-        return _missing("node feature RestartAllContainersOnContainerExits", "NodeDeclaredFeatures")
-    if spec.host_network and spec.host_users is False:
-        return _missing("node feature UserNamespacesHostNetworkSupport", "NodeDeclaredFeatures")
-    mounting = (*containers, *(spec.ephemeral_containers or ()))
-    if any(mount.bind_mount_options for one in mounting for mount in one.volume_mounts or ()):
-        return _missing("node feature VolumeBindMountOptions", "NodeDeclaredFeatures")
-    return None
 
 
 def _foreign_rule(pod: PodInfo, cache: Cache) -> str | None:

@@ -12,6 +12,7 @@ from scheduler.plugins.default_binder import DefaultBinder
 from scheduler.plugins.image_locality import ImageLocality
 from scheduler.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
 from scheduler.plugins.node_affinity import validate as validate_node_affinity
+from scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from scheduler.plugins.node_name import NodeName
 from scheduler.plugins.node_ports import NodePorts
 from scheduler.plugins.node_resources_balanced_allocation import (
@@ -55,6 +56,7 @@ IN_TREE: Registry = {
     ),
     "ImageLocality": Registration(ImageLocality),
     "DefaultBinder": Registration(DefaultBinder),
+    "NodeDeclaredFeatures": Registration(NodeDeclaredFeatures),
 }
 
 DEFAULTS = (

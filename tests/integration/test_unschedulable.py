@@ -39,7 +39,6 @@ profiles:
       - {name: InterPodAffinity}
       - {name: DynamicResources}
       - {name: DefaultPreemption}
-      - {name: NodeDeclaredFeatures}
 """
 Start = Callable[[], AbstractContextManager[object]]
 

@@ -23,6 +23,7 @@ import yaml  # noqa: F401
 from tests.mutations.app import MUTANTS as APP
 from tests.mutations.batch import MUTANTS as BATCH
 from tests.mutations.core import MUTANTS as CORE
+from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEATURES
 from tests.mutations.profile import MUTANTS as PROFILE
 from tests.mutations.queue import MUTANTS as QUEUE
 from tests.mutations.runner import (
@@ -36,7 +37,7 @@ from tests.mutations.runner import (
     run,
 )
 
-MUTANTS = (*BATCH, *CORE, *QUEUE, *PROFILE, *APP)
+MUTANTS = (*BATCH, *CORE, *QUEUE, *PROFILE, *NODE_DECLARED_FEATURES, *APP)
 
 
 def main() -> int:

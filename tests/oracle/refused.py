@@ -1,8 +1,27 @@
 """Pods that must be refused as long as the rule they need does not exist: the answer has to be an error."""
 
 from tests.oracle.draw import Draw, Json
+from tests.oracle.program import missing
 
 TERM: Json = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
+
+
+# What is refused, and the plugin whose rule it needs.
+NEEDED = {
+    "spread": "PodTopologySpread",
+    "affinity": "InterPodAffinity",
+    "anti-affinity": "InterPodAffinity",
+    "preferred": "InterPodAffinity",
+    "known anti-affinity": "InterPodAffinity",
+    "volume": "VolumeBinding",
+    "claims": "DynamicResources",
+    "device class": "DynamicResources",
+}
+
+
+def features() -> list[str]:
+    """What is refused as long as the registry lacks the plugin for it."""
+    return [feature for feature, plugin in NEEDED.items() if plugin in missing()]
 
 
 def refuse(draw: Draw, objects: list[Json], pod: Json) -> str:
@@ -18,20 +37,7 @@ def refuse(draw: Draw, objects: list[Json], pod: Json) -> str:
             {"iscsi": {"targetPortal": "t", "iqn": "i", "lun": 0}},
         )
     )
-    features = (
-        "spread",
-        "affinity",
-        "anti-affinity",
-        "preferred",
-        "claims",
-        "volume",
-        "device class",
-        "restart rules",
-        "user namespace",
-        "mount options",
-        "known anti-affinity",
-    )
-    feature = draw.pick(features)
+    feature = draw.pick(features())
     match feature:
         case "spread":
             spec["topologySpreadConstraints"] = [
@@ -66,14 +72,6 @@ def refuse(draw: Draw, objects: list[Json], pod: Json) -> str:
                 }
             )
             container.setdefault("resources", {}).setdefault("requests", {})["example.com/tpu"] = "1"
-        case "restart rules":
-            container["restartPolicyRules"] = [
-                {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
-            ]
-        case "user namespace":
-            spec["hostNetwork"], spec["hostUsers"] = True, False
-        case "mount options":
-            container["volumeMounts"] = [{"name": "v0", "mountPath": "/data", "bindMountOptions": ["noexec"]}]
         case "known anti-affinity":
             objects.append(guard(draw, pod["metadata"]["namespace"]))
     return feature

@@ -8,12 +8,25 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from scheduler.api.objects import Affinity, ContainerPort, ImageVolumeSource, Node, Pod, Taint, Toleration, Volume
+from scheduler.api.objects import (
+    Affinity,
+    ContainerPort,
+    ContainerRestartRule,
+    ImageVolumeSource,
+    Node,
+    Pod,
+    Taint,
+    Toleration,
+    Volume,
+    VolumeMount,
+)
+from scheduler.plugins.node_declared_features import MOUNT_OPTIONS, RESTART_ALL, USER_NAMESPACES
 from tests.support.builders import make_container, make_node, make_pod
 
 HIGHEST, LOWEST = 2**63 - 1, -(2**63)
 RESOURCES = ("cpu", "memory", "ephemeral-storage", "example.com/gpu", "example.com/fpga", "hugepages-2Mi")
 KEYS, VALUES = ("zone", "cores", "disk"), ("a", "b", "", "8", "1_000", str(HIGHEST), "x" * 20)
+FEATURES = ("AppArmor", RESTART_ALL, USER_NAMESPACES, MOUNT_OPTIONS)
 IMAGES = ("app:1", "app:latest", "app", "registry:5000/web", "db@sha256:00")
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 AMOUNTS = ("0", "1", "100m", "3", "2Gi", "16Gi", "9Ei", str(HIGHEST), str(HIGHEST - 1))
@@ -46,6 +59,7 @@ def random_node(random: Random, name: str, *, signed: bool = False) -> Node:
         taints=taints,
         unschedulable=random.random() < 0.3,
         images={image: random.choice(sizes) for image in some(random, IMAGES)},
+        declared_features=sorted(some(random, FEATURES)),
     )
 
 
@@ -95,6 +109,8 @@ def random_pod(random: Random, name: str = "pod", node_name: str = "") -> Pod:
                 )
                 for _ in range(random.randint(0, 2))
             ],
+            restart_policy_rules=random.choice((None, None, [ContainerRestartRule(action="RestartAllContainers")])),
+            volume_mounts=random.choice((None, None, [VolumeMount(bind_mount_options=["noexec"])])),
         )
         for number in range(random.randint(1, 3))
     ]
@@ -116,4 +132,6 @@ def random_pod(random: Random, name: str = "pod", node_name: str = "") -> Pod:
         affinity=random_affinity(random) if random.random() < 0.6 else None,
         tolerations=tolerations,
         volumes=[image_volume] if random.random() < 0.3 else None,
+        host_network=random.random() < 0.3,
+        host_users=random.choice((None, True, False)),
     )

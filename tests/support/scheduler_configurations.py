@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 
 HEADER = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
-FILTERS = ("NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit")
+FILTERS = (
+    "NodeName",
+    "NodeUnschedulable",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "NodeDeclaredFeatures",
+)
 DEFAULT_POINTS: dict[str, tuple[str, ...]] = {
     "preEnqueue": ("SchedulingGates",),
     "queueSort": ("PrioritySort",),
@@ -38,6 +46,11 @@ def names(*plugins: str) -> list[dict[str, Any]]:
     """``NodeAffinity*5`` is NodeAffinity with weight 5."""
     split = [plugin.partition("*") if plugin != "*" else ("*", "", "") for plugin in plugins]
     return [{"name": name, "weight": int(weight)} if weight else {"name": name} for name, _, weight in split]
+
+
+def filters_without(name: str) -> tuple[str, ...]:
+    """The filters of the default list, in order, without one."""
+    return tuple(plugin for plugin in FILTERS if plugin != name)
 
 
 def plugins_document(
@@ -120,15 +133,8 @@ SAMPLES = (
         "off everywhere, on at one point",
         {"multiPoint": {"disabled": names("NodeAffinity")}, "filter": {"enabled": names("NodeAffinity")}},
         {
-            "preFilter": ("NodeName", "NodeUnschedulable", "TaintToleration", "NodePorts", "NodeResourcesFit"),
-            "filter": (
-                "NodeName",
-                "NodeUnschedulable",
-                "TaintToleration",
-                "NodePorts",
-                "NodeResourcesFit",
-                "NodeAffinity",
-            ),
+            "preFilter": filters_without("NodeAffinity"),
+            "filter": (*filters_without("NodeAffinity"), "NodeAffinity"),
             "preScore": ("TaintToleration", "NodeResourcesFit", "NodeResourcesBalancedAllocation"),
             "score": (
                 "TaintToleration*3",
@@ -165,7 +171,7 @@ SAMPLES = (
     Sample(
         "a filter first",
         {"filter": {"enabled": names("NodeResourcesFit")}},
-        {"filter": ("NodeResourcesFit", *FILTERS[:-1])},
+        {"filter": ("NodeResourcesFit", *filters_without("NodeResourcesFit"))},
     ),
     Sample(
         "a disabled point stays off for what multiPoint enables again",

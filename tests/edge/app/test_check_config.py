@@ -14,7 +14,7 @@ KUBE = "".join(f"{key}: {value}\n" for key, value in HEADER.items())
 REPRISE = "apiVersion: reprise.dev/v1alpha1\nkind: RepriseConfiguration\n"
 LEFT_OUT = (
     "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, "
-    "DynamicResources, DefaultPreemption, NodeDeclaredFeatures"
+    "DynamicResources, DefaultPreemption"
 )
 
 
@@ -64,7 +64,7 @@ def test_a_good_file_is_answered_with_the_plugins_of_each_profile(
 
     code = run(options(file))
 
-    filters = "NodeName,NodeUnschedulable,TaintToleration,NodeAffinity,NodePorts,NodeResourcesFit"
+    filters = "NodeName,NodeUnschedulable,TaintToleration,NodeAffinity,NodePorts,NodeResourcesFit,NodeDeclaredFeatures"
     assert code == 0
     assert capsys.readouterr().out.splitlines() == [
         (

@@ -83,7 +83,9 @@ def test_a_row_without_a_node_has_no_node_and_no_name(cache: Cache) -> None:
 def test_the_table_grows_and_keeps_what_it_holds() -> None:
     cache = Cache(seed=1)
     for number in range(300):
-        cache.apply_node(make_node(f"n{number}", labels={"zone": f"z{number % 3}"}, allocatable={"cpu": str(number)}))
+        labels, allocatable = {"zone": f"z{number % 3}"}, {"cpu": str(number)}
+        node = make_node(f"n{number}", labels=labels, allocatable=allocatable, declared_features=[f"F{number % 5}"])
+        cache.apply_node(node)
         if number == 10:
             cache.table.row(Everything, 0).label("zone")
             cache.assume(PodInfo(make_pod()), "n7")
@@ -237,6 +239,16 @@ def test_taints_that_vanished_are_given_up_after_much_churn(cache: Cache) -> Non
     assert len(nodes.taint_sets) < 1100
     assert cache.table.epoch == 2
     assert nodes.taint_sets[nodes.taints[1]] == (Taint(key="drain", value="2499"),)  # type: ignore[index]
+    cache.validate()
+
+
+def test_lists_of_features_that_vanished_are_given_up_as_well(cache: Cache) -> None:
+    for number in range(2500):
+        cache.apply_node(make_node("n1", declared_features=[f"Feature{number}"]))
+    nodes = cache.table.columns(Everything)
+    assert len(nodes.feature_lists) < 1100
+    assert cache.table.epoch == 2
+    assert nodes.feature_lists[nodes.features[1]] == ("Feature2499",)  # type: ignore[index]
     cache.validate()
 
 

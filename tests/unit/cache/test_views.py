@@ -54,6 +54,8 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "unschedulable": lambda nodes: nodes.unschedulable,
     "taints": lambda nodes: nodes.taints,
     "taint_sets": lambda nodes: nodes.taint_sets,
+    "features": lambda nodes: nodes.features,
+    "feature_lists": lambda nodes: nodes.feature_lists,
     "label": lambda nodes: nodes.label("zone"),
     "label_ids": lambda nodes: nodes.label_ids("zone"),
     "port_conflicts": lambda nodes: nodes.port_conflicts("0.0.0.0", "TCP", 80),
@@ -145,7 +147,7 @@ def test_columns_have_the_types_of_the_contract(cache: Cache) -> None:
         **dict.fromkeys(("is_named", "unschedulable", "port_conflicts"), np.dtype(np.bool_)),
         **dict.fromkeys(("disk_conflicts", "has_csi_node", "has_csi_limits", "has_csi_driver"), np.dtype(np.bool_)),
         **dict.fromkeys(("volume_count", "csi_limit", "attachment_count"), np.dtype(np.int64)),
-        **dict.fromkeys(("taints", "label"), np.dtype(np.int32)),
+        **dict.fromkeys(("taints", "features", "label"), np.dtype(np.int32)),
         **dict.fromkeys(
             (
                 "allocatable",

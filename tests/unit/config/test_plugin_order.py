@@ -56,6 +56,7 @@ def test_the_profile_that_runs_has_the_same_order() -> None:
         "TaintToleration",
         "NodeAffinity",
         "NodeResourcesFit",
+        "NodeDeclaredFeatures",
     ]
     assert profile.queue_sort.name == "PrioritySort"
     assert [plugin.name for plugin in profile.pre_enqueue] == ["SchedulingGates"]

@@ -15,7 +15,7 @@ from scheduler.profile.registry import IN_TREE, Registration
 
 NOT_YET = (
     "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, "
-    "DynamicResources, DefaultPreemption, NodeDeclaredFeatures"
+    "DynamicResources, DefaultPreemption"
 )
 
 

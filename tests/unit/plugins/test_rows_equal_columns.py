@@ -24,6 +24,7 @@ from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code
 from scheduler.plugins.image_locality import ImageLocality
 from scheduler.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
+from scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from scheduler.plugins.node_name import NodeName
 from scheduler.plugins.node_ports import NodePorts
 from scheduler.plugins.node_resources_balanced_allocation import (
@@ -76,6 +77,7 @@ PLUGINS: tuple[Plugin, ...] = (
     balanced(1),
     balanced(4),
     ImageLocality(),
+    NodeDeclaredFeatures(),
 )
 
 

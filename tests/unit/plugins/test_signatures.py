@@ -16,6 +16,7 @@ from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code
 from scheduler.plugins.image_locality import ImageLocality
 from scheduler.plugins.node_affinity import NodeAffinity
+from scheduler.plugins.node_declared_features import NodeDeclaredFeatures
 from scheduler.plugins.node_name import NodeName
 from scheduler.plugins.node_ports import NodePorts
 from scheduler.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -34,6 +35,7 @@ PLUGINS: tuple[SignPlugin, ...] = (
     NodeResourcesFit(),
     NodeResourcesBalancedAllocation(),
     ImageLocality(),
+    NodeDeclaredFeatures(),
 )
 
 
