@@ -16,10 +16,10 @@ from scheduler.core.cycle import CycleResult
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
 from scheduler.core.story import Header, RecordingScheduler
-from scheduler.kube.access import REQUIRED, AccessReviewError, missing_rights, rights_to_patch
+from scheduler.kube.access import REQUIRED, AccessReviewError, missing_rights, rights_to_patch, rights_to_watch
 from scheduler.kube.dispatcher import Dispatcher, Unfinished
 from scheduler.kube.reflector import Reflector
-from scheduler.kube.resources import WATCHED
+from scheduler.kube.resources import watched_resources
 from scheduler.kube.timing import Backoff, Timing
 from scheduler.kube.transport import Transport, TransportFailure
 
@@ -69,7 +69,8 @@ class Runtime:
         self._log = log.bind()
         self._transport = transport
         patched = sorted({kind for profile in configuration.profiles for kind in profile.patched_kinds()})
-        self._rights = (*REQUIRED, *rights_to_patch(patched))
+        watched = watched_resources({kind for profile in configuration.profiles for kind in profile.watched_kinds()})
+        self._rights = (*REQUIRED, *rights_to_watch(watched), *rights_to_patch(patched))
         self._on_cycle = on_cycle
         self._timing = Timing()
         self.dispatcher = Dispatcher(transport, self._deliver, hostname=hostname)
@@ -82,7 +83,7 @@ class Runtime:
             on_cycle=self._cycle_done,
             on_complaint=_log_complaint,
         )
-        self.reflectors: list[Reflector[Any]] = [Reflector(transport, resource, self._deliver) for resource in WATCHED]
+        self.reflectors: list[Reflector[Any]] = [Reflector(transport, resource, self._deliver) for resource in watched]
         self._watches: tuple[asyncio.Task[None], ...] = ()
         self.synced = asyncio.Event()
         self.is_stopping = False

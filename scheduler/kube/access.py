@@ -13,6 +13,7 @@ import msgspec
 import structlog
 
 from scheduler.kube.patcher import PATCHED_KINDS
+from scheduler.kube.resources import AnyResource
 from scheduler.kube.transport import Transport, error_of
 
 log = structlog.get_logger(__name__)
@@ -63,6 +64,16 @@ REQUIRED: tuple[Right, ...] = (
     *_rights("list watch", "replicasets", "apps"),
     *_rights("list watch", "statefulsets", "apps"),
 )
+
+
+def rights_to_watch(resources: Iterable[AnyResource]) -> tuple[Right, ...]:
+    """What it takes to watch these resources, without what is in REQUIRED."""
+    rights = (
+        right
+        for resource in resources
+        for right in _rights("list watch", resource.name, resource.group, is_namespaced=resource.is_namespaced)
+    )
+    return tuple(right for right in rights if right not in REQUIRED)
 
 
 def rights_to_patch(kinds: Iterable[str]) -> tuple[Right, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlencode
@@ -19,6 +19,16 @@ from scheduler.api.objects import (
     Service,
     StatefulSet,
 )
+from scheduler.api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    StorageObject,
+    VolumeAttachment,
+)
 from scheduler.core.stimulus import (
     DeviceClassApplied,
     DeviceClassDeleted,
@@ -31,6 +41,8 @@ from scheduler.core.stimulus import (
     SelectingObjectApplied,
     SelectingObjectDeleted,
     Stimulus,
+    StorageObjectApplied,
+    StorageObjectDeleted,
 )
 
 
@@ -60,6 +72,7 @@ class WatchedResource(Generic[ObjectT]):
     group: str = ""
     field_selector: str = ""
     optional: bool = False
+    is_namespaced: bool = True
 
     @property
     def full_name(self) -> str:
@@ -81,6 +94,7 @@ NODES = WatchedResource(
     kind=Node,
     applied=lambda now, node: NodeApplied(now=now, node=node),
     deleted=lambda now, _namespace, name, uid: NodeDeleted(now=now, name=name, uid=uid),
+    is_namespaced=False,
 )
 # A pod that reaches a terminal phase leaves the selector: the server then sends it as deleted (kube-scheduler 1.37: informers).
 PODS = WatchedResource(
@@ -97,6 +111,7 @@ NAMESPACES = WatchedResource(
     kind=Namespace,
     applied=lambda now, namespace: NamespaceApplied(now=now, namespace=namespace),
     deleted=lambda now, _namespace, name, uid: NamespaceDeleted(now=now, name=name, uid=uid),
+    is_namespaced=False,
 )
 DEVICE_CLASSES = WatchedResource(
     name="deviceclasses",
@@ -105,6 +120,7 @@ DEVICE_CLASSES = WatchedResource(
     kind=DeviceClass,
     applied=lambda now, device_class: DeviceClassApplied(now=now, device_class=device_class),
     deleted=lambda now, _namespace, name, uid: DeviceClassDeleted(now=now, name=name, uid=uid),
+    is_namespaced=False,
     optional=True,
 )
 
@@ -129,6 +145,36 @@ REPLICATION_CONTROLLERS = _selecting("replicationcontrollers", ReplicationContro
 REPLICA_SETS = _selecting("replicasets", ReplicaSet, "apps")
 STATEFUL_SETS = _selecting("statefulsets", StatefulSet, "apps")
 
+StorageT = TypeVar("StorageT", bound=StorageObject)
+
+
+def _storage(
+    name: str, kind: type[StorageT], group: str = "storage.k8s.io", *, is_namespaced: bool = False
+) -> WatchedResource[StorageT]:
+    return WatchedResource(
+        name=name,
+        group=group,
+        path=f"/apis/{group}/v1/{name}" if group else f"/api/v1/{name}",
+        kind=kind,
+        applied=lambda now, subject: StorageObjectApplied(now=now, subject=subject),
+        deleted=lambda now, namespace, name, uid: StorageObjectDeleted(
+            now=now, kind=kind.__name__, namespace=namespace, name=name, uid=uid
+        ),
+        is_namespaced=is_namespaced,
+    )
+
+
+STORAGE: tuple[AnyResource, ...] = (
+    _storage("persistentvolumeclaims", PersistentVolumeClaim, "", is_namespaced=True),
+    _storage("persistentvolumes", PersistentVolume, ""),
+    _storage("storageclasses", StorageClass),
+    _storage("csinodes", CSINode),
+    _storage("csidrivers", CSIDriver),
+    _storage("csistoragecapacities", CSIStorageCapacity, is_namespaced=True),
+    _storage("volumeattachments", VolumeAttachment),
+)
+"""Watched as far as an enabled plugin names their kinds."""
+
 WATCHED: tuple[AnyResource, ...] = (
     NODES,
     NAMESPACES,
@@ -139,3 +185,10 @@ WATCHED: tuple[AnyResource, ...] = (
     STATEFUL_SETS,
     PODS,
 )
+"""Watched whatever is enabled. Pods come last: what they meet is known before them."""
+
+
+def watched_resources(kinds: Iterable[str]) -> tuple[AnyResource, ...]:
+    """What to watch when enabled plugins name these kinds of storage objects."""
+    wanted = frozenset(kinds)
+    return (*WATCHED[:-1], *(resource for resource in STORAGE if resource.kind.__name__ in wanted), WATCHED[-1])

@@ -154,6 +154,11 @@ class Profile:
                 raise PluginFailure(text, plugin.name, Stage.RESERVE) from error
         return tuple(found)
 
+    def watched_kinds(self) -> tuple[str, ...]:
+        """Kinds of storage objects that plugins read or wait for, sorted."""
+        plugins = (*self.pre_enqueue, *self.deciding_plugins(), *self.binding_plugins)
+        return tuple(sorted({kind for plugin in plugins for kind in plugin.watches}))
+
     def patched_kinds(self) -> tuple[str, ...]:
         """Kinds of objects that PreBind plugins write, sorted."""
         return tuple(sorted({kind for plugin in self.pre_bind for kind in plugin.patches}))

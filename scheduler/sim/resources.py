@@ -3,11 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from scheduler.sim.events import EVENTS_GROUP_FORM, EventRules, Form
 from scheduler.sim.kinds import NamespaceRules, NodeRules, Rules
 from scheduler.sim.pods import PodRules
 from scheduler.sim.selectors import Field, Fields
+from scheduler.sim.storage import (
+    ClaimRules,
+    CSIDriverRules,
+    CSINodeRules,
+    StorageClassRules,
+    VolumeAttachmentRules,
+    VolumeRules,
+)
 
 READ_VERBS = ("get", "list", "watch")
 ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
@@ -159,6 +168,20 @@ NEW_EVENTS = Resource(
     shelf="events",
     form=EVENTS_GROUP_FORM,
 )
+
+
+def _of_drivers(plural: str, kind: str, rules: Rules | None = None, **more: Any) -> Resource:
+    """What CSI drivers write and read."""
+    fields = {
+        "namespaced": False,
+        "counts_generations": False,
+        "returns_deleted": True,
+        "rules": rules or Rules(),
+        **more,
+    }
+    return Resource("storage.k8s.io", "v1", plural, kind, **fields)
+
+
 RESOURCES = (
     PODS,
     NODES,
@@ -191,6 +214,44 @@ RESOURCES = (
     Resource(
         "apps", "v1", "statefulsets", "StatefulSet", short_names=("sts",), categories=("all",), subresources=("status",)
     ),
+    Resource(
+        "",
+        "v1",
+        "persistentvolumes",
+        "PersistentVolume",
+        namespaced=False,
+        short_names=("pv",),
+        subresources=("status",),
+        counts_generations=False,
+        returns_deleted=True,
+        rules=VolumeRules(),
+    ),
+    Resource(
+        "",
+        "v1",
+        "persistentvolumeclaims",
+        "PersistentVolumeClaim",
+        short_names=("pvc",),
+        subresources=("status",),
+        counts_generations=False,
+        returns_deleted=True,
+        rules=ClaimRules(),
+    ),
+    Resource(
+        "storage.k8s.io",
+        "v1",
+        "storageclasses",
+        "StorageClass",
+        namespaced=False,
+        short_names=("sc",),
+        counts_generations=False,
+        returns_deleted=True,
+        rules=StorageClassRules(),
+    ),
+    _of_drivers("csinodes", "CSINode", CSINodeRules()),
+    _of_drivers("csidrivers", "CSIDriver", CSIDriverRules()),
+    _of_drivers("csistoragecapacities", "CSIStorageCapacity", namespaced=True, returns_deleted=False),
+    _of_drivers("volumeattachments", "VolumeAttachment", VolumeAttachmentRules(), subresources=("status",)),
     NEW_EVENTS,
     Resource("coordination.k8s.io", "v1", "leases", "Lease", counts_generations=False),
     Resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", namespaced=False, returns_deleted=True),

@@ -48,6 +48,8 @@ POD_DISRUPTION_BUDGETS = Resource("policy/v1", "PodDisruptionBudget", "poddisrup
 STORAGE_CLASSES = Resource("storage.k8s.io/v1", "StorageClass", "storageclasses")
 CSI_NODES = Resource("storage.k8s.io/v1", "CSINode", "csinodes")
 CSI_DRIVERS = Resource("storage.k8s.io/v1", "CSIDriver", "csidrivers")
+CSI_STORAGE_CAPACITIES = Resource("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", namespaced=True)
+VOLUME_ATTACHMENTS = Resource("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments")
 LEASES = Resource("coordination.k8s.io/v1", "Lease", "leases", namespaced=True)
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles")
 CLUSTER_ROLE_BINDINGS = Resource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings")

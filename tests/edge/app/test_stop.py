@@ -6,7 +6,7 @@ import pytest
 
 from scheduler.app.runtime import Runtime
 from scheduler.config.configuration import load
-from scheduler.kube.resources import NODES, PODS, WATCHED, AnyResource
+from scheduler.kube.resources import NODES, PODS, AnyResource
 from scheduler.kube.transport import Response
 from tests.edge.kube.scripted import Request, ScriptedStream, ScriptedTransport, added, bookmark, created, node, ok, pod
 
@@ -37,8 +37,8 @@ async def test_the_last_bind_is_waited_for_and_its_event_is_recorded() -> None:
         NODES: [small_node()],
         PODS: [pod("p", schedulerName="reprise")],
     }
-    transport.watch_answers = [listed(*there.get(resource, ())) for resource in WATCHED]
     runtime = Runtime(load(None), transport, hostname="host", seed=1)
+    transport.watch_answers = [listed(*there.get(reflector.resource, ())) for reflector in runtime.reflectors]
     stop = asyncio.Event()
     running = asyncio.create_task(runtime.run(stop))
 
