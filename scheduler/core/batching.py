@@ -181,7 +181,7 @@ class Batching:
         try:
             evaluation.take(pod)
             evaluation.refresh()
-            instead = self._refusals(pod, profile) if self._nominator.node_of else NOTHING_INSTEAD
+            instead = self._refusals(pod, evaluation) if self._nominator.node_of else NOTHING_INSTEAD
             row = evaluation.select(instead)
             if row is None:
                 attempt = Attempt.FIT_ERROR
@@ -200,15 +200,16 @@ class Batching:
     def _evaluate_all(self, pod: PodInfo, profile: Profile) -> Decision:
         evaluation = Evaluation(profile, pod, self._cache.table)
         evaluation.refresh()
-        instead = self._refusals(pod, profile)
+        instead = self._refusals(pod, evaluation)
         row = self._nominated_row(pod, evaluation, instead)
         if row is None:
             row = evaluation.select(instead)
         return Decision(row, evaluation, instead, Attempt.NO_HINT)
 
-    def _refusals(self, pod: PodInfo, profile: Profile) -> Verdicts:
+    def _refusals(self, pod: PodInfo, evaluation: Evaluation) -> Verdicts:
+        """What nominated pods keep from the pod; the evaluation is up to date, before and after."""
         ahead = self._nominator.ahead_of(pod)
-        return refusals(profile, pod, self._cache, ahead) if ahead else NOTHING_INSTEAD
+        return refusals(evaluation, self._cache, ahead) if ahead else NOTHING_INSTEAD
 
     def _nominated_row(self, pod: PodInfo, evaluation: Evaluation, instead: Verdicts) -> int | None:
         """The node that the pod itself is nominated to, if it fits there: it is taken without scoring."""

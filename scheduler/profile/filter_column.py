@@ -9,9 +9,9 @@ import numpy as np
 from scheduler.cache.node_table import NodeTable
 from scheduler.cache.views import row_view_of
 from scheduler.framework.ops import IntArray, MaskArray
-from scheduler.framework.plugin import CycleState, FilterPlugin, PreFilterPlugin
+from scheduler.framework.plugin import CycleState, FilterPlugin, PreFilterPlugin, PreFilterResult
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Code, Reason, Status
+from scheduler.framework.status import SUCCESS, Code, Reason, Status
 from scheduler.profile.changed_rows import facets_of, input_facets_of
 from scheduler.profile.failure import PluginFailure, Stage
 
@@ -85,6 +85,35 @@ class FilterColumn:
             self.failure.__cause__ = error
         return True
 
+    def try_row(self, table: NodeTable, row: int, *, anew: bool) -> Status:
+        """The plugin's verdict on one row as the table is now; nothing is kept of it.
+
+        Args:
+            anew: what PreFilter noted is not of this state of the table, and is worked out again for this verdict.
+
+        Raises:
+            PluginFailure: it failed.
+        """
+        if self.skipped:
+            return SUCCESS
+        state, reasons = self._state, self.reasons
+        if anew:
+            state = {}
+            status = SUCCESS if self._pre_filter is None else self._pre_filtered(self._pre_filter, state, table).status
+            if status.code is Code.SKIP:
+                return SUCCESS
+            if status.code.is_rejected:
+                return status._replace(plugin=self.plugin.name)
+            if status.code is not Code.SUCCESS:
+                raise self._pre_filter_failed(status.message)
+        try:
+            if anew:
+                reasons = self.plugin.reasons(state, self._pod)
+            mask: Any = self.plugin.filter(state, self._pod, self._row.at(row))
+        except Exception as error:
+            raise self._failed(error) from error
+        return _status(self.plugin.name, reasons, int(mask)) if mask else SUCCESS
+
     def has_new_inputs(self, table: NodeTable) -> bool:
         """Whether an input beyond the row changed since all rows were evaluated."""
         try:
@@ -102,11 +131,7 @@ class FilterColumn:
             PluginFailure: PreFilter failed.
         """
         if self._pre_filter is not None:
-            try:
-                result = self._pre_filter.pre_filter(self._state, self._pod, table.columns(self.plugin))
-            except Exception as error:
-                text = f'running PreFilter plugin "{self.plugin.name}": {error}'
-                raise PluginFailure(text, self.plugin.name, Stage.PRE_FILTER) from error
+            result = self._pre_filtered(self._pre_filter, self._state, table)
             if result.node_names is not None or result.status.code not in (Code.SUCCESS, Code.SKIP):
                 return None
             self.skipped = result.status.code is Code.SKIP
@@ -123,8 +148,22 @@ class FilterColumn:
             self.masks = grown
             self.cells = grown.data
 
+    def _pre_filtered(self, plugin: PreFilterPlugin, state: CycleState, table: NodeTable) -> PreFilterResult:
+        try:
+            return plugin.pre_filter(state, self._pod, table.columns(self.plugin))
+        except Exception as error:
+            raise self._pre_filter_failed(str(error)) from error
+
+    def _pre_filter_failed(self, message: str) -> PluginFailure:
+        text = f'running PreFilter plugin "{self.plugin.name}": {message}'
+        return PluginFailure(text, self.plugin.name, Stage.PRE_FILTER)
+
     def status_of(self, mask: int) -> Status:
         """What a non-zero mask says: all its reasons; unresolvable when any of them is."""
-        given = [reason for number, reason in enumerate(self.reasons) if mask >> number & 1]
-        code = max((reason.code for reason in given), default=Code.UNSCHEDULABLE)
-        return Status(code, tuple(reason.text for reason in given), self.plugin.name)
+        return _status(self.plugin.name, self.reasons, mask)
+
+
+def _status(plugin: str, reasons: tuple[Reason, ...], mask: int) -> Status:
+    given = [reason for number, reason in enumerate(reasons) if mask >> number & 1]
+    code = max((reason.code for reason in given), default=Code.UNSCHEDULABLE)
+    return Status(code, tuple(reason.text for reason in given), plugin)

@@ -10,7 +10,7 @@ import numpy as np
 from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.framework.facet import Facet
 from scheduler.framework.ops import BoolArray, IntArray
-from scheduler.framework.status import SUCCESS, Status
+from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, few_or_many, merged, rows_for
 from scheduler.profile.filter_column import FilterColumn
 
@@ -199,6 +199,25 @@ class Filtering:
             if row is not None:
                 inside[row] = True
         return inside
+
+    def try_row(self, table: NodeTable, row: int, *, is_renumbered: bool) -> Status:
+        """The verdict on one row as the table is now, whatever it was at the last refresh; nothing is kept of it.
+
+        A plugin that PreFilter skipped says nothing here either (kube-scheduler 1.37: RunPreFilterExtensionAddPod).
+
+        Args:
+            is_renumbered: ids were given anew since PreFilter ran.
+
+        Raises:
+            PluginFailure: a plugin failed.
+        """
+        if not self._is_inside(table, row):
+            return self._outside
+        for column in self.columns:
+            status = column.try_row(table, row, anew=is_renumbered or bool(column.plugin.inputs))
+            if status.code is not Code.SUCCESS:
+                return status
+        return SUCCESS
 
     def status(self, row: int) -> Status:
         """The verdict on a live row."""

@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from scheduler.cache.cache import Cache
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code, Status
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.filtering import Verdicts
-from scheduler.profile.profile import Profile
 
 
-def refusals(profile: Profile, pod: PodInfo, cache: Cache, nominated: Mapping[str, Sequence[PodInfo]]) -> Verdicts:
-    """Nodes that refuse the pod once the pods nominated there are counted, by row; they are tried on copies of the nodes.
+def refusals(evaluation: Evaluation, cache: Cache, nominated: Mapping[str, Sequence[PodInfo]]) -> Verdicts:
+    """Nodes that refuse the pod once the pods nominated there are counted, by row.
+
+    They are tried in the table itself, one node after the other, so that rules which look beyond the node see them too. What
+    is kept of it is only that the nodes have changed and are looked at again: the evaluation is up to date at the end.
+
+    Args:
+        evaluation: of the pod, up to date.
+        nominated: by node, the pods that this one has to leave room.
 
     Raises:
         PluginFailure: a plugin failed.
     """
+    if evaluation.prefilter.code is not Code.SUCCESS:
+        return {}
     found: dict[int, Status] = {}
     for node_name, ahead in nominated.items():
         row = cache.table.row_of(node_name)
         if row is None:
             continue
-        copy = Cache(seed=0)
-        copy.apply_node(cache.table.node(row))
-        for seated in cache.pods_on(node_name):
-            copy.assume(seated.pod, node_name)
-        for one in ahead:
-            if copy.pod(one.uid) is None:
-                copy.assume(one, node_name)
-        evaluation = Evaluation(profile, pod, copy.table)
-        evaluation.refresh()
-        status = evaluation.status(0) if evaluation.prefilter.code is Code.SUCCESS else evaluation.prefilter
+        with _seated(cache, node_name, ahead):
+            status = evaluation.try_row(row)
         # Without a plugin it is PreFilter that leaves the node out, nominated pods or not.
         if status.code is not Code.SUCCESS and status.plugin:
             found[row] = status
+    evaluation.refresh()
     return found
+
+
+@contextmanager
+def _seated(cache: Cache, node_name: str, pods: Iterable[PodInfo]) -> Iterator[None]:
+    """Count the pods on the node for as long as the block runs; those that are on a node already stay where they are."""
+    seated: list[PodInfo] = []
+    try:
+        for pod in pods:
+            if cache.pod(pod.uid) is None:
+                cache.assume(pod, node_name)
+                seated.append(pod)
+        yield
+    finally:
+        for pod in reversed(seated):
+            cache.forget(pod.uid)

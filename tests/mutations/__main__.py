@@ -22,8 +22,10 @@ import yaml  # noqa: F401
 
 from tests.mutations.app import MUTANTS as APP
 from tests.mutations.batch import MUTANTS as BATCH
+from tests.mutations.binding_cycle import MUTANTS as BINDING_CYCLE
 from tests.mutations.core import MUTANTS as CORE
 from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEATURES
+from tests.mutations.nominated import MUTANTS as NOMINATED
 from tests.mutations.profile import MUTANTS as PROFILE
 from tests.mutations.queue import MUTANTS as QUEUE
 from tests.mutations.runner import (
@@ -37,7 +39,7 @@ from tests.mutations.runner import (
     run,
 )
 
-MUTANTS = (*BATCH, *CORE, *QUEUE, *PROFILE, *NODE_DECLARED_FEATURES, *APP)
+MUTANTS = (*BATCH, *BINDING_CYCLE, *NOMINATED, *CORE, *QUEUE, *PROFILE, *NODE_DECLARED_FEATURES, *APP)
 
 
 def main() -> int:

@@ -141,7 +141,7 @@ MUTANTS = (
     # Nominated pods are looked at when nothing is cached only.
     Mutant(
         "scheduler/core/batching.py",
-        "instead = self._refusals(pod, profile) if self._nominator.node_of else NOTHING_INSTEAD",
+        "instead = self._refusals(pod, evaluation) if self._nominator.node_of else NOTHING_INSTEAD",
         "instead = NOTHING_INSTEAD",
         (f"{NOMINATED}::test_the_best_node_is_kept_for_a_nominated_pod",),
     ),
