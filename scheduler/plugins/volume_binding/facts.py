@@ -1,4 +1,4 @@
-"""What matching looks at, read once: of a claim, and of a PersistentVolume."""
+"""What is looked at, read once: of a claim, a PersistentVolume and a CSIStorageCapacity."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from scheduler.api import quantity
 from scheduler.api.selectors import LabelMatcher, SelectorError, compile_label_selector
-from scheduler.api.storage import PersistentVolume, PersistentVolumeClaim, class_of_claim
+from scheduler.api.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, class_of_claim
 from scheduler.plugins.volume_binding.migration import required_of
-from scheduler.plugins.volume_binding.reach import Reach, reach_of_affinity
+from scheduler.plugins.volume_binding.reach import Reach, reach_of_affinity, reach_of_selector
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -118,4 +118,26 @@ def read_volume(volume: PersistentVolume) -> Volume:
         is_available=volume.status.phase == _AVAILABLE,
         is_terminating=volume.metadata.deletion_timestamp is not None,
         reach=reach_of_affinity(required_of(volume)),
+    )
+
+
+class Capacity(NamedTuple):
+    """Room for volumes of a class on some nodes.
+
+    Attributes:
+        largest_bytes: the largest volume that can be made; None when nothing says so, and then none can.
+        room_bytes: all the room, 0 when nothing says how much.
+    """
+
+    largest_bytes: int | None
+    room_bytes: int
+    reach: Reach
+
+
+def read_capacity(capacity: CSIStorageCapacity) -> Capacity:
+    largest = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+    return Capacity(
+        largest_bytes=None if largest is None else quantity.value(largest),
+        room_bytes=0 if capacity.capacity is None else quantity.value(capacity.capacity),
+        reach=reach_of_selector(capacity.node_topology),
     )

@@ -124,7 +124,7 @@ class Plan:
         """What has to be done on one node that the pod fits on."""
         outcomes = self._find(node).outcomes
         bindings = [
-            Binding(outcome.waiting.volumes.listed[int(outcome.chosen[0])], outcome.waiting.claim.object)
+            Binding(outcome.waiting.volumes.volumes[int(outcome.chosen[0])].object, outcome.waiting.claim.object)
             for outcome in outcomes
             if outcome.chosen[0] != NONE
         ]
@@ -207,5 +207,5 @@ def _count_provision(uses: dict[tuple[bool, str], ClassUse], outcome: _Outcome, 
     # The field counts, not the annotation that goes before it elsewhere.
     name = claim.object.spec.storage_class_name
     use = uses.setdefault((False, claim.storage_class if name is None else name), ClassUse(len(here)))
-    room = outcome.waiting.provisioning.capacity_bytes[outcome.capacity]
+    room = outcome.waiting.provisioning.room_bytes[outcome.capacity]
     use.add(here, claim.size_bytes or 0, room, shares=True)

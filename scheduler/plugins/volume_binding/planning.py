@@ -5,7 +5,7 @@ from __future__ import annotations
 from scheduler.api.storage import PersistentVolumeClaim
 from scheduler.framework.storage import Storage
 from scheduler.plugins.volume_binding.bound import BoundVolume
-from scheduler.plugins.volume_binding.catalogue import VolumeCatalogue
+from scheduler.plugins.volume_binding.catalogue import Catalogue
 from scheduler.plugins.volume_binding.claims import PodClaims
 from scheduler.plugins.volume_binding.facts import Claim, read_claim
 from scheduler.plugins.volume_binding.matching import Candidates
@@ -13,7 +13,7 @@ from scheduler.plugins.volume_binding.plan import Plan, WaitingClaim
 from scheduler.plugins.volume_binding.provisioning import Provisioning
 
 
-def make_plan(claims: PodClaims, storage: Storage, catalogue: VolumeCatalogue) -> Plan:
+def make_plan(claims: PodClaims, storage: Storage, catalogue: Catalogue) -> Plan:
     """
     Raises:
         ClaimError: a claim cannot be matched with volumes at all.
@@ -26,14 +26,16 @@ def make_plan(claims: PodClaims, storage: Storage, catalogue: VolumeCatalogue) -
     return Plan([_bound_volume(claim, storage) for claim in claims.bound], waiting)
 
 
-def _waiting(claim: Claim, storage: Storage, catalogue: VolumeCatalogue) -> WaitingClaim:
+def _waiting(claim: Claim, storage: Storage, catalogue: Catalogue) -> WaitingClaim:
     storage_class = storage.storage_class(claim.storage_class)
     assert storage_class is not None  # else nothing says that the claim waits for the pod
-    volumes = catalogue.of(claim.storage_class, storage.volumes_of_class(claim.storage_class))
+    name = claim.storage_class
+    volumes = catalogue.volumes(name, storage.volumes_of_class(name))
+    capacities = catalogue.capacities(name, storage.capacities_of_class(name))
     candidates = None
     if claim.selected_node is None:
         candidates = Candidates(claim, volumes.volumes, volumes.by_size)
-    return WaitingClaim(claim, candidates, volumes, Provisioning(claim, storage_class, storage))
+    return WaitingClaim(claim, candidates, volumes, Provisioning(claim, storage_class, storage, capacities))
 
 
 def _bound_volume(claim: PersistentVolumeClaim, storage: Storage) -> BoundVolume | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from scheduler.api import quantity
-from scheduler.api.storage import CSIStorageCapacity, StorageClass
+from scheduler.api.storage import StorageClass
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.storage import Storage
 from scheduler.framework.view import NodeView
-from scheduler.plugins.volume_binding.facts import Claim
-from scheduler.plugins.volume_binding.reach import NONE, Ranking, is_reached, reach_of_selector, reach_of_topologies
+from scheduler.plugins.volume_binding.facts import Capacity, Claim
+from scheduler.plugins.volume_binding.reach import NONE, Ranking, is_reached, reach_of_topologies
 
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -36,24 +36,26 @@ class Provisioning:
 
     Args:
         storage_class: of the claim.
+        capacities: all of that class.
     """
 
-    def __init__(self, claim: Claim, storage_class: StorageClass, storage: Storage) -> None:
+    def __init__(
+        self, claim: Claim, storage_class: StorageClass, storage: Storage, capacities: Sequence[Capacity]
+    ) -> None:
         self._has_provisioner = storage_class.provisioner not in ("", _NO_PROVISIONER)
         self._topologies = reach_of_topologies(storage_class.allowed_topologies)
         self._capacities: Ranking | None = None
-        self.capacity_bytes: IntArray = np.zeros(1, dtype=np.int64)
-        """Free room by the number of the capacity object, 0 where it names none."""
-        if (
-            self._has_provisioner
-            and claim.size_bytes is not None
-            and _tracks_capacity(storage_class.provisioner, storage)
-        ):
-            listed = storage.capacities_of_class(storage_class.metadata.name)
-            enough = [number for number, one in enumerate(listed) if _is_sufficient(one, claim.size_bytes)]
-            self._capacities = Ranking(enough, [reach_of_selector(listed[number].node_topology) for number in enough])
-            room = [0 if one.capacity is None else quantity.value(one.capacity) for one in listed]
-            self.capacity_bytes = np.array(room or [0], dtype=np.int64)
+        self.room_bytes: IntArray = np.zeros(1, dtype=np.int64)
+        """Room by the number of the capacity."""
+        size = claim.size_bytes
+        if self._has_provisioner and size is not None and _tracks_capacity(storage_class.provisioner, storage):
+            enough = [
+                number
+                for number, one in enumerate(capacities)
+                if one.largest_bytes is not None and one.largest_bytes >= size
+            ]
+            self._capacities = Ranking(enough, [capacities[number].reach for number in enough])
+            self.room_bytes = np.array([one.room_bytes for one in capacities] or [0], dtype=np.int64)
 
     def check(self, nodes: NodeView) -> Provisions:
         count = len(nodes)
@@ -71,8 +73,3 @@ def _tracks_capacity(provisioner: str, storage: Storage) -> bool:
     """Only drivers that say so publish capacities; for others there is nothing to check."""
     driver = storage.csi_driver(provisioner)
     return driver is not None and bool(driver.spec.storage_capacity)
-
-
-def _is_sufficient(capacity: CSIStorageCapacity, size_bytes: int) -> bool:
-    limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    return limit is not None and quantity.value(limit) >= size_bytes

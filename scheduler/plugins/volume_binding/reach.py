@@ -8,7 +8,7 @@ local volumes do, are found by that value, so that the work grows with nodes plu
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,12 +22,47 @@ from scheduler.api.selectors import (
     compile_term,
 )
 from scheduler.api.storage import TopologySelectorTerm
-from scheduler.framework.node_selection import matches_any_term
-from scheduler.framework.ops import BoolArray, IntArray
+from scheduler.framework.node_selection import matches_any_term, matches_term
+from scheduler.framework.ops import BoolArray, Bools, IntArray
 from scheduler.framework.view import NodeView
 
-Reach: TypeAlias = tuple[Term, ...] | None
-"""Conditions on the labels of a node, all of them readable, of which one must hold; None for every node."""
+
+class Reach:
+    """Nodes, by their labels.
+
+    Attributes:
+        terms: readable conditions, of which one must hold; None for every node.
+        wanted: labels with values of which the node must have one, as ``terms`` imply it.
+    """
+
+    __slots__ = ("terms", "wanted")
+
+    def __init__(self, terms: tuple[Term, ...] | None) -> None:
+        self.terms = terms
+        self.wanted: tuple[tuple[str, tuple[str, ...]], ...] = _wanted(terms or ())
+
+    def without(self, key: str) -> Term | None:
+        """What is left to check of a node that has one of the values that are wanted of this label; None: nothing."""
+        assert self.terms
+        if len(self.terms) > 1:
+            return None  # alternatives for one label, see _wanted
+        term = self.terms[0]
+        first = next(one for one in term.labels if one.operator == IN and one.key == key)
+        rest = tuple(one for one in term.labels if one is not first)
+        return Term(labels=rest) if rest else None
+
+
+def _wanted(terms: tuple[Term, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    if len(terms) == 1:
+        return tuple((one.key, tuple(dict.fromkeys(one.values))) for one in terms[0].labels if one.operator == IN)
+    keys = {one.key if one.operator == IN else "" for term in terms for one in term.labels}
+    if len(keys) != 1 or "" in keys or any(len(term.labels) != 1 for term in terms):
+        return ()
+    return ((keys.pop(), tuple(dict.fromkeys(value for term in terms for value in term.labels[0].values))),)
+
+
+EVERYWHERE = Reach(None)
+NOWHERE = Reach(())
 
 NONE = -1
 """No item, for a node that none reaches."""
@@ -42,14 +77,14 @@ def reach_of_affinity(required: NodeSelector | None) -> Reach:
     CheckNodeAffinity knows no name).
     """
     if required is None:
-        return None
-    return tuple(term._replace(fields=()) for term in compile_node_selector(required) if not term.errors)
+        return EVERYWHERE
+    return Reach(tuple(term._replace(fields=()) for term in compile_node_selector(required) if not term.errors))
 
 
 def reach_of_topologies(terms: Sequence[TopologySelectorTerm] | None) -> Reach:
     """The nodes that ``allowedTopologies`` allows: all without a term, none by a term without conditions."""
     if not terms:
-        return None
+        return EVERYWHERE
     reach = []
     for term in terms:
         conditions = [
@@ -58,7 +93,7 @@ def reach_of_topologies(terms: Sequence[TopologySelectorTerm] | None) -> Reach:
         ]
         if conditions:
             reach.append(compile_term(NodeSelectorTerm(match_expressions=conditions), ""))
-    return tuple(term for term in reach if not term.errors)
+    return Reach(tuple(term for term in reach if not term.errors))
 
 
 def reach_of_selector(selector: LabelSelector | None) -> Reach:
@@ -66,15 +101,19 @@ def reach_of_selector(selector: LabelSelector | None) -> Reach:
     try:
         matcher = compile_label_selector(selector)
     except SelectorError:
-        return ()
-    return () if matcher.nothing else (Term(labels=matcher.requirements),)
+        return NOWHERE
+    return NOWHERE if matcher.nothing else Reach((Term(labels=matcher.requirements),))
 
 
 def is_reached(reach: Reach, nodes: NodeView) -> BoolArray:
     """Whether each node is reached, as an array also for one row."""
-    if reach is None:
+    if reach.terms is None:
         return np.ones(len(nodes), dtype=np.bool_)
-    return np.atleast_1d(np.asarray(matches_any_term(reach, nodes), dtype=np.bool_))
+    return _as_column(matches_any_term(reach.terms, nodes))
+
+
+def _as_column(verdict: Bools) -> BoolArray:
+    return np.atleast_1d(np.asarray(verdict, dtype=np.bool_))
 
 
 class _Lists(NamedTuple):
@@ -106,10 +145,11 @@ class _ByTerms:
 
 
 class _ByValue:
-    """Items that reach the nodes with certain values of one label."""
+    """Items that reach nodes with certain values of one label, and of these the nodes where the rest of the term holds."""
 
-    def __init__(self, key: str, ranks_by_value: dict[str, list[int]]) -> None:
+    def __init__(self, key: str, rest: Term | None, ranks_by_value: dict[str, list[int]]) -> None:
         self._key = key
+        self._rest = rest
         self.ranks: IntArray = np.array([rank for ranks in ranks_by_value.values() for rank in ranks], dtype=np.int64)
         lengths = [0, *(len(ranks) for ranks in ranks_by_value.values())]
         self._ends: IntArray = np.cumsum(lengths)
@@ -120,6 +160,8 @@ class _ByValue:
 
     def lists(self, nodes: NodeView) -> _Lists:
         numbers = self._numbers_of(nodes)
+        if self._rest is not None:
+            numbers = np.where(_as_column(matches_term(self._rest, nodes)), numbers, 0)
         rows = np.flatnonzero(numbers)
         numbers = numbers[rows]
         return _Lists(rows, self._starts[numbers], self._ends[numbers])
@@ -142,21 +184,22 @@ class Ranking:
         reaches: of each of them.
     """
 
-    def __init__(self, items: Iterable[int], reaches: Iterable[Reach]) -> None:
-        self._items: IntArray = np.fromiter(items, np.int64)
-        by_key: dict[str, dict[str, list[int]]] = {}
-        by_terms: dict[Reach, list[int]] = {}
+    def __init__(self, items: Sequence[int], reaches: Sequence[Reach]) -> None:
+        self._items: IntArray = np.array(items, dtype=np.int64)
+        telling = _number_of_values(reaches)
+        by_value: dict[tuple[str, Term | None], dict[str, list[int]]] = {}
+        by_terms: dict[tuple[Term, ...] | None, tuple[Reach, list[int]]] = {}
         for rank, reach in enumerate(reaches):
-            key, values = _values_of_one_label(reach)
-            if not values:
-                by_terms.setdefault(reach, []).append(rank)
+            if not reach.wanted:
+                if reach.terms != ():
+                    by_terms.setdefault(reach.terms, (reach, []))[1].append(rank)
                 continue
-            ranks_by_value = by_key.setdefault(key, {})
+            key, values = max(reach.wanted, key=lambda one: telling[one[0]])
+            ranks_by_value = by_value.setdefault((key, reach.without(key)), {})
             for value in values:
                 ranks_by_value.setdefault(value, []).append(rank)
-        by_terms.pop((), None)
-        self._groups: list[_Group] = [_ByTerms(reach, ranks) for reach, ranks in by_terms.items()]
-        self._groups += [_ByValue(key, ranks_by_value) for key, ranks_by_value in by_key.items()]
+        self._groups: list[_Group] = [_ByTerms(reach, ranks) for reach, ranks in by_terms.values()]
+        self._groups += [_ByValue(key, rest, ranks) for (key, rest), ranks in by_value.items()]
 
     def best(self, nodes: NodeView, taken: Sequence[IntArray] = ()) -> IntArray:
         """The best item that reaches each node, NONE where none does; shape ``(len(nodes),)``, also for one row.
@@ -185,16 +228,10 @@ class Ranking:
         return np.where(best == _NO_RANK, NONE, self._items[np.minimum(best, len(self._items) - 1)])
 
 
-def _values_of_one_label(reach: Reach) -> tuple[str, tuple[str, ...]]:
-    """The label and its values, if the reach is all the nodes that have one of them; else no value."""
-    key = ""
-    values: dict[str, None] = {}
-    for term in reach or ():
-        if len(term.labels) != 1 or term.labels[0].operator != IN:
-            return "", ()
-        requirement = term.labels[0]
-        if values and requirement.key != key:
-            return "", ()
-        key = requirement.key
-        values.update(dict.fromkeys(requirement.values))
-    return key, tuple(values)
+def _number_of_values(reaches: Iterable[Reach]) -> dict[str, int]:
+    """How many values are wanted of each label: the more, the fewer items each of them leaves."""
+    values: dict[str, set[str]] = {}
+    for reach in reaches:
+        for key, wanted in reach.wanted:
+            values.setdefault(key, set()).update(wanted)
+    return {key: len(found) for key, found in values.items()}
