@@ -19,7 +19,6 @@ import msgspec
 from scheduler.api.objects import DeviceClass, Namespace, Node, SelectingObject
 from scheduler.api.quantity import QuantityError
 from scheduler.api.storage import CSINode, StorageObject, VolumeAttachment
-from scheduler.cache.anti_affinity import AntiAffinityIndex, terms_of
 from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.device_classes import DeviceClassIndex
 from scheduler.cache.node_table import JOURNAL_CAPACITY, NodeTable
@@ -51,7 +50,6 @@ class Cache:
         self.assumed_count = 0
         self._pods: dict[str, CachedPod] = {}
         self._by_node: dict[str, dict[str, CachedPod]] = {}
-        self._anti_affinity = AntiAffinityIndex()
         self._device_classes = DeviceClassIndex()
 
     # Nodes
@@ -152,8 +150,6 @@ class Cache:
         if on_node is None:
             on_node = self._by_node[node_name] = {}
         on_node[uid] = new
-        if pod.pod.spec.affinity is not None and terms_of(pod):
-            self._anti_affinity.add(pod)
         row = self.table.rows.get(node_name)
         if row is not None:
             self.table.add_pod(row, pod)
@@ -168,8 +164,6 @@ class Cache:
         del on_node[uid]
         if not on_node:
             del self._by_node[known.node_name]
-        if terms_of(known.pod):
-            self._anti_affinity.remove(known.pod)
         row = self.table.row_of(known.node_name)
         if row is not None:
             self.table.remove_pod(row, known.pod)
@@ -181,9 +175,6 @@ class Cache:
         self._pods[uid] = now
         self.assumed_count += now.assumed - known.assumed
         self._by_node[now.node_name][uid] = now
-        if terms_of(known.pod) != terms_of(now.pod):
-            self._anti_affinity.remove(known.pod)
-            self._anti_affinity.add(now.pod)
         row = self.table.row_of(now.node_name)
         if row is not None:
             self.table.replace_pod(row, known.pod, now.pod)
@@ -206,14 +197,9 @@ class Cache:
         return self.table.namespaces.labels(name)
 
     @property
-    def has_foreign_rules(self) -> bool:
-        """Whether a DeviceClass is known, or a pod with a required anti-affinity term."""
-        return bool(self._device_classes.classes or self._anti_affinity.by_namespace or self._anti_affinity.by_selector)
-
-    def anti_affinity_reaching(self, namespace: str) -> CachedPod | None:
-        """A known pod with a required anti-affinity term that may be about pods of the namespace; None if there is none."""
-        uid = self._anti_affinity.reaching(namespace, self.table.namespaces.labels(namespace))
-        return None if uid is None else self._pods[uid]
+    def has_device_classes(self) -> bool:
+        """Whether a DeviceClass is known."""
+        return bool(self._device_classes.classes)
 
     def apply_device_class(self, device_class: DeviceClass) -> None:
         self._device_classes.apply(device_class)
@@ -271,7 +257,7 @@ class Cache:
         """
         assert self.assumed_count == sum(cached.assumed for cached in self._pods.values()), "number of assumed pods"
         check_storage(self.table, self._pods, self._by_node)
-        check(self.table, self._pods, self._by_node, self._anti_affinity)
+        check(self.table, self._pods, self._by_node)
 
 
 def _check_readable(pod: PodInfo) -> None:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from scheduler.api.ports import HostPort
 from scheduler.api.resources import CPU, MEMORY
-from scheduler.cache.anti_affinity import AntiAffinityIndex, scopes_of
 from scheduler.cache.columns import InternedColumn
 from scheduler.cache.node_facts import allocatable_of, features_of, images_of, labels_of, taints_of, tie_key
 from scheduler.cache.pod_counts import kind_of
-from scheduler.cache.pod_terms import scopes_of as term_scopes_of
+from scheduler.cache.pod_terms import scopes_of
 from scheduler.framework.affinity_terms import HeldTerm, affinity_terms
 
 if TYPE_CHECKING:
@@ -22,11 +21,9 @@ if TYPE_CHECKING:
     Pods = Mapping[str, CachedPod]
 
 
-def check(table: NodeTable, pods: Pods, pods_by_node: Mapping[str, Pods], anti_affinity: AntiAffinityIndex) -> None:
+def check(table: NodeTable, pods: Pods, pods_by_node: Mapping[str, Pods]) -> None:
     """Raises: AssertionError, naming the first thing that is not what nodes and pods make it."""
     _check_pods(pods, pods_by_node)
-    scopes = {scope for cached in pods.values() for scope in scopes_of(cached.pod)}
-    _same("anti-affinity index", set(anti_affinity.scopes()), scopes)
     _check_rows(table)
     _check_resources(table, pods_by_node)
     _check_interned(table)
@@ -156,7 +153,7 @@ def _check_terms(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
         for cached in pods_by_node.get(name, {}).values():
             held.update((term, row) for term in affinity_terms(cached.pod.pod).held)
     _same("held terms", table.terms.counts(), dict(held))
-    _same("scopes of terms", table.terms.scopes(), {scope for term, _ in held for scope in term_scopes_of(term)})
+    _same("scopes of terms", table.terms.scopes(), {scope for term, _ in held for scope in scopes_of(term)})
     for each, column in table.terms.columns():
         counts = Counter({row: number for (term, row), number in held.items() if term == each})
         _same_column(table, f"holders of {each}", column.values, counts)

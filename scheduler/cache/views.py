@@ -124,6 +124,7 @@ class _View:
     @property
     def namespaces_version(self) -> int:
         return self._table.namespaces.version
+
     def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
         return self._table.deduced_selectors.of(pod.pod.metadata)
 

@@ -30,8 +30,6 @@ MISSING_RULE = "MissingRule"
 _MISSING_RULE_EVENTS = (
     # Not on any update of the pod itself: the answer's own status patch comes back as one.
     ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN),
-    ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE),
-    ClusterEvent(EventResource.NAMESPACE, ActionType.ALL),
     ClusterEvent(EventResource.DEVICE_CLASS, ActionType.ALL),
 )
 

@@ -185,6 +185,7 @@ class NodeView(Protocol):
     @property
     def namespaces_version(self) -> int:
         """Changes whenever a namespace comes or goes, or its labels change."""
+
     # Input.SELECTING_OBJECTS
     def deduced_selector(self, pod: PodInfo) -> DeducedSelector:
         """What Services and the pod's controller make of it now. No change of it is journaled: an evaluation keeps the answer

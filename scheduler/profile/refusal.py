@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.api.objects import PodAffinity, PodSpec, is_storage
+from scheduler.api.objects import PodSpec, is_storage
 from scheduler.api.resources import is_extended
 from scheduler.cache.cache import Cache
 from scheduler.cache.pod_facts import VOLUMES
@@ -11,18 +11,17 @@ from scheduler.framework.pod_info import PodInfo
 
 def refusal(pod: PodInfo, cache: Cache) -> str | None:
     """Why the pod cannot be decided on, naming the field and the missing plugin; None when every rule it needs is there."""
-    if _is_plain(pod) and not cache.has_foreign_rules:
+    if _is_plain(pod) and not cache.has_device_classes:
         return None
     spec = pod.pod.spec
-    return _own_rule(spec) or _volume(spec) or _device_class(pod, cache) or _foreign_rule(pod, cache)
+    return _own_rule(spec) or _volume(spec) or _device_class(pod, cache)
 
 
 def _is_plain(pod: PodInfo) -> bool:
     """Whether none of the fields is set that a rule of the pod's own could be in: so it is with nearly all pods."""
     spec = pod.pod.spec
     return (
-        spec.affinity is None
-        and not spec.topology_spread_constraints
+        not spec.topology_spread_constraints
         and not spec.resource_claims
         and not (spec.volumes and pod.facets & VOLUMES)
     )
@@ -35,18 +34,9 @@ def _missing(what: str, plugin: str) -> str:
 def _own_rule(spec: PodSpec) -> str | None:
     if spec.topology_spread_constraints:
         return _missing("spec.topologySpreadConstraints", "PodTopologySpread")
-    affinity = spec.affinity
-    if affinity is not None and _has_terms(affinity.pod_affinity):
-        return _missing("spec.affinity.podAffinity", "InterPodAffinity")
-    if affinity is not None and _has_terms(affinity.pod_anti_affinity):
-        return _missing("spec.affinity.podAntiAffinity", "InterPodAffinity")
     if spec.resource_claims:
         return _missing("spec.resourceClaims", "DynamicResources")
     return None
-
-
-def _has_terms(affinity: PodAffinity | None) -> bool:
-    return affinity is not None and bool(affinity.required or affinity.preferred)
 
 
 def _volume(spec: PodSpec) -> str | None:
@@ -66,13 +56,3 @@ def _device_class(pod: PodInfo, cache: Cache) -> str | None:
 
 
 _IMPLICIT_CLASS = "deviceclass.resource.kubernetes.io/"
-
-
-def _foreign_rule(pod: PodInfo, cache: Cache) -> str | None:
-    holder = cache.anti_affinity_reaching(pod.pod.metadata.namespace)
-    if holder is None:
-        return None
-    return _missing(
-        f"the required pod anti-affinity of pod {holder.pod.key} to be honoured, which may reach its namespace",
-        "InterPodAffinity",
-    )

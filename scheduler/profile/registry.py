@@ -10,6 +10,8 @@ import msgspec
 from scheduler.framework.plugin import Plugin
 from scheduler.plugins.default_binder import DefaultBinder
 from scheduler.plugins.image_locality import ImageLocality
+from scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
+from scheduler.plugins.inter_pod_affinity import validate as validate_inter_pod_affinity
 from scheduler.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
 from scheduler.plugins.node_affinity import validate as validate_node_affinity
 from scheduler.plugins.node_declared_features import NodeDeclaredFeatures
@@ -54,6 +56,7 @@ IN_TREE: Registry = {
     "NodeResourcesBalancedAllocation": Registration(
         NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs, validate_balanced_allocation
     ),
+    "InterPodAffinity": Registration(InterPodAffinity, InterPodAffinityArgs, validate_inter_pod_affinity),
     "ImageLocality": Registration(ImageLocality),
     "DefaultBinder": Registration(DefaultBinder),
     "NodeDeclaredFeatures": Registration(NodeDeclaredFeatures),

@@ -14,7 +14,7 @@ from tests.integration.conftest import Say, StartReprise
 from tests.support.api_client import ApiClient
 from tests.support.control_plane import ControlPlane
 from tests.support.kubeconfig import write_kubeconfig
-from tests.support.manifests import namespace_manifest, node_manifest, pod_manifest
+from tests.support.manifests import node_manifest, pod_manifest
 from tests.support.rbac import reprise_rbac
 from tests.support.reprise_process import COMMAND, RepriseProcess
 from tests.support.resources import DEVICE_CLASSES, EVENTS, PODS, Object, resource_of
@@ -285,13 +285,6 @@ def test_a_right_in_one_namespace_is_not_enough_and_scheduling_starts_when_it_is
 
 # ---------------------------------------------------------------------------------------------------------------- pods
 
-ANTI_AFFINITY = {
-    "podAntiAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": [
-            {"labelSelector": {"matchLabels": {"app": "lonely"}}, "topologyKey": "kubernetes.io/hostname"}
-        ]
-    }
-}
 SPREAD = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
 
 
@@ -307,25 +300,6 @@ REFUSED = {
         "spec.topologySpreadConstraints",
         "PodTopologySpread",
     ),
-    "affinity": (
-        pod_manifest(
-            "affinity",
-            affinity={
-                "podAffinity": {
-                    "preferredDuringSchedulingIgnoredDuringExecution": [
-                        {"weight": 1, "podAffinityTerm": {"labelSelector": {}, "topologyKey": "kubernetes.io/hostname"}}
-                    ]
-                }
-            },
-        ),
-        "spec.affinity.podAffinity",
-        "InterPodAffinity",
-    ),
-    "anti-affinity": (
-        pod_manifest("anti-affinity", affinity=ANTI_AFFINITY),
-        "spec.affinity.podAntiAffinity",
-        "InterPodAffinity",
-    ),
     "claim": (
         pod_manifest("claim", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]),
         "volume 'data'",
@@ -337,16 +311,14 @@ REFUSED = {
         "DynamicResources",
     ),
     "class": (with_limits(pod_manifest("class"), {"example.com/gpu": "1"}), "DeviceClass 'gpus'", "DynamicResources"),
-    "guarded": (pod_manifest("guarded", namespace="guarded"), "guarded/holder", "InterPodAffinity"),
 }
-FREED = {"class": "the DeviceClass is gone", "guarded": "the pod with the anti-affinity is gone"}
+FREED = {"class": "the DeviceClass is gone"}
 
 
 @pytest.fixture
 def refusing(fresh_cluster: ControlPlane, admin: ApiClient) -> ApiClient:
     """A node that has room for all of them, and what stands in the way of some."""
     admin.create(node_manifest("n", allocatable={"example.com/gpu": "8"}))
-    admin.create(namespace_manifest("guarded"))
     admin.create(
         {
             "apiVersion": "resource.k8s.io/v1",
@@ -355,8 +327,6 @@ def refusing(fresh_cluster: ControlPlane, admin: ApiClient) -> ApiClient:
             "spec": {"extendedResourceName": "example.com/gpu"},
         }
     )
-    admin.create(pod_manifest("holder", namespace="guarded", scheduler_name="somebody", affinity=ANTI_AFFINITY))
-    admin.bind("guarded", "holder", "n")
     return admin
 
 
@@ -390,7 +360,6 @@ def test_pods_that_need_a_missing_rule_are_refused_by_its_name_until_they_do_not
             assert (event["type"], event["reason"], event["action"]) == ("Warning", "FailedScheduling", "Scheduling")
 
         refusing.delete(DEVICE_CLASSES, "gpus")
-        refusing.delete(PODS, "holder", "guarded", grace_seconds=0)
         pods.wait_until(lambda watch: all(node_of(watch, name) for name in FREED), what=" and ".join(FREED.values()))
         say(f"refused: {len(REFUSED)} pods by the name of the missing rule, {len(FREED)} bound once nothing needed it")
         bound = {pod["metadata"]["name"] for pod in pods.objects.values() if "nodeName" in pod["spec"]}

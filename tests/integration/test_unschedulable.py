@@ -36,7 +36,6 @@ profiles:
       - {name: VolumeBinding}
       - {name: VolumeZone}
       - {name: PodTopologySpread}
-      - {name: InterPodAffinity}
       - {name: DynamicResources}
       - {name: DefaultPreemption}
 """

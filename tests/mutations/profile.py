@@ -150,6 +150,6 @@ MUTANTS = (
         ("        or (spec.volumes and pod.facets & VOLUMES)\n", ""),
         ("        if container.restart_policy_rules:\n            return False\n", ""),
         ("            if mount.bind_mount_options:\n                return False\n", "            pass\n"),
-        (" and not cache.has_foreign_rules", ""),
+        (" and not cache.has_device_classes", ""),
     ),
 )

@@ -26,6 +26,7 @@ from scheduler.api.objects import (
     Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodResourceClaim,
     PodSchedulingGate,
     PodStatus,
 )
@@ -87,8 +88,9 @@ def new_scheduler() -> Scheduler:
 
 
 def guard() -> Pod:
-    """A pod whose required anti-affinity reaches namespaces of team a, so that others there are refused for now."""
-    term = PodAffinityTerm(topology_key="zone", namespace_selector=LabelSelector(match_labels={"team": "a"}))
+    """A pod whose required anti-affinity reaches namespaces of team a, so that no pod there fits into its zone for now."""
+    selector = LabelSelector(match_labels={"team": "a"})
+    term = PodAffinityTerm(topology_key="zone", label_selector=LabelSelector(), namespace_selector=selector)
     affinity = Affinity(pod_anti_affinity=PodAffinity(required=[term]))
     return make_pod("guard", namespace="elsewhere", node_name="n0", affinity=affinity, scheduler_name="other")
 
@@ -181,6 +183,8 @@ class Story(RuleBasedStateMachine):
                 fields["scheduling_gates"] = [PodSchedulingGate(name="g")]
             if random.random() < 0.1:
                 fields["node_name"] = random.choice(NODES)
+            if random.random() < 0.05:
+                fields["resource_claims"] = [PodResourceClaim(name="gpu")]
             if random.random() < 0.15:
                 status = PodStatus(nominated_node_name=random.choice(NODES))
                 pod = msgspec.structs.replace(pod, status=status)

@@ -15,6 +15,7 @@ FILTERS = (
     "NodeAffinity",
     "NodePorts",
     "NodeResourcesFit",
+    "InterPodAffinity",
     "NodeDeclaredFeatures",
 )
 DEFAULT_POINTS: dict[str, tuple[str, ...]] = {
@@ -22,11 +23,18 @@ DEFAULT_POINTS: dict[str, tuple[str, ...]] = {
     "queueSort": ("PrioritySort",),
     "preFilter": FILTERS,
     "filter": FILTERS,
-    "preScore": ("TaintToleration", "NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+    "preScore": (
+        "TaintToleration",
+        "NodeAffinity",
+        "NodeResourcesFit",
+        "InterPodAffinity",
+        "NodeResourcesBalancedAllocation",
+    ),
     "score": (
         "TaintToleration*3",
         "NodeAffinity*2",
         "NodeResourcesFit*1",
+        "InterPodAffinity*2",
         "NodeResourcesBalancedAllocation*1",
         "ImageLocality*1",
     ),
@@ -70,7 +78,15 @@ SAMPLES = (
     Sample(
         "a default without its score",
         {"score": {"disabled": names("ImageLocality")}},
-        {"score": ("TaintToleration*3", "NodeAffinity*2", "NodeResourcesFit*1", "NodeResourcesBalancedAllocation*1")},
+        {
+            "score": (
+                "TaintToleration*3",
+                "NodeAffinity*2",
+                "NodeResourcesFit*1",
+                "InterPodAffinity*2",
+                "NodeResourcesBalancedAllocation*1",
+            )
+        },
     ),
     Sample(
         "a weight changed through multiPoint keeps its place",
@@ -80,6 +96,7 @@ SAMPLES = (
                 "TaintToleration*3",
                 "NodeAffinity*7",
                 "NodeResourcesFit*1",
+                "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
                 "ImageLocality*1",
             )
@@ -94,6 +111,7 @@ SAMPLES = (
                 "NodeAffinity*4",
                 "TaintToleration*3",
                 "NodeResourcesFit*1",
+                "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
             )
         },
@@ -105,6 +123,7 @@ SAMPLES = (
             "score": (
                 "TaintToleration*3",
                 "NodeAffinity*2",
+                "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
                 "ImageLocality*1",
                 "NodeResourcesFit*5",
@@ -119,6 +138,7 @@ SAMPLES = (
                 "TaintToleration*1",
                 "NodeAffinity*2",
                 "NodeResourcesFit*1",
+                "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
                 "ImageLocality*1",
             )
@@ -135,10 +155,11 @@ SAMPLES = (
         {
             "preFilter": filters_without("NodeAffinity"),
             "filter": (*filters_without("NodeAffinity"), "NodeAffinity"),
-            "preScore": ("TaintToleration", "NodeResourcesFit", "NodeResourcesBalancedAllocation"),
+            "preScore": ("TaintToleration", "NodeResourcesFit", "InterPodAffinity", "NodeResourcesBalancedAllocation"),
             "score": (
                 "TaintToleration*3",
                 "NodeResourcesFit*1",
+                "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
                 "ImageLocality*1",
             ),
@@ -176,7 +197,15 @@ SAMPLES = (
     Sample(
         "a disabled point stays off for what multiPoint enables again",
         {"multiPoint": {"enabled": names("ImageLocality*3")}, "score": {"disabled": names("ImageLocality")}},
-        {"score": ("TaintToleration*3", "NodeAffinity*2", "NodeResourcesFit*1", "NodeResourcesBalancedAllocation*1")},
+        {
+            "score": (
+                "TaintToleration*3",
+                "NodeAffinity*2",
+                "NodeResourcesFit*1",
+                "InterPodAffinity*2",
+                "NodeResourcesBalancedAllocation*1",
+            )
+        },
     ),
     Sample(
         "what is not there yet may be disabled",

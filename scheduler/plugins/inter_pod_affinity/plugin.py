@@ -141,4 +141,6 @@ class InterPodAffinity(
             ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE),
             ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_LABEL),
             ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            # Not upstream's: labels of a namespace decide which pods a term is about, and nothing else may happen afterwards.
+            ClusterEvent(EventResource.NAMESPACE, ActionType.ALL),
         )

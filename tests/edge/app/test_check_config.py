@@ -13,7 +13,7 @@ from tests.support.scheduler_configurations import HEADER
 KUBE = "".join(f"{key}: {value}\n" for key, value in HEADER.items())
 REPRISE = "apiVersion: reprise.dev/v1alpha1\nkind: RepriseConfiguration\n"
 LEFT_OUT = (
-    "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, "
+    "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, "
     "DynamicResources, DefaultPreemption"
 )
 
@@ -64,7 +64,10 @@ def test_a_good_file_is_answered_with_the_plugins_of_each_profile(
 
     code = run(options(file))
 
-    filters = "NodeName,NodeUnschedulable,TaintToleration,NodeAffinity,NodePorts,NodeResourcesFit,NodeDeclaredFeatures"
+    filters = (
+        "NodeName,NodeUnschedulable,TaintToleration,NodeAffinity,NodePorts,NodeResourcesFit,"
+        "InterPodAffinity,NodeDeclaredFeatures"
+    )
     assert code == 0
     assert capsys.readouterr().out.splitlines() == [
         (
@@ -74,8 +77,9 @@ def test_a_good_file_is_answered_with_the_plugins_of_each_profile(
         (
             "profile packing: preEnqueue=SchedulingGates queueSort=PrioritySort "
             f"preFilter={filters} filter={filters} "
-            "preScore=TaintToleration,NodeAffinity,NodeResourcesFit,NodeResourcesBalancedAllocation "
-            "score=NodeResourcesFit*5,TaintToleration*3,NodeAffinity*2,NodeResourcesBalancedAllocation*1,ImageLocality*1 "
+            "preScore=TaintToleration,NodeAffinity,NodeResourcesFit,InterPodAffinity,NodeResourcesBalancedAllocation "
+            "score=NodeResourcesFit*5,TaintToleration*3,NodeAffinity*2,InterPodAffinity*2,"
+            "NodeResourcesBalancedAllocation*1,ImageLocality*1 "
             "bind=DefaultBinder"
         ),
         "profile first-fit: queueSort=PrioritySort preFilter=NodeResourcesFit filter=NodeResourcesFit bind=DefaultBinder",

@@ -26,6 +26,7 @@ from scheduler.framework.plugin import Unsignable
 from scheduler.framework.pod_info import PodInfo
 from tests.support.builders import make_container, make_pod
 from tests.support.core_run import default_profiles
+from tests.support.pod_affinity import affinity, term, weighted
 
 PROFILE = default_profiles()["reprise"]
 SMALL = {"cpu": "100m", "memory": "200Mi"}
@@ -49,7 +50,32 @@ def sized(requests: dict[str, Any] | None) -> ResourceRequirements:
     return ResourceRequirements(requests=requests)
 
 
+NEAR_WEB = affinity(near=(term(),))
+
 DIFFERENT = {
+    "namespaces, which affinity terms of others are about": (make_pod(), make_pod(namespace="other")),
+    "own required affinity": (make_pod(), make_pod(affinity=NEAR_WEB)),
+    "own required anti-affinity": (make_pod(affinity=NEAR_WEB), make_pod(affinity=affinity(apart=(term(),)))),
+    "own preferred affinity": (
+        make_pod(affinity=affinity(prefer_near=(weighted(1, term()),))),
+        make_pod(affinity=affinity(prefer_near=(weighted(2, term()),))),
+    ),
+    "preferred affinity and anti-affinity": (
+        make_pod(affinity=affinity(prefer_near=(weighted(1, term()),))),
+        make_pod(affinity=affinity(prefer_apart=(weighted(1, term()),))),
+    ),
+    "a term twice": (
+        make_pod(affinity=affinity(prefer_near=(weighted(1, term()),))),
+        make_pod(affinity=affinity(prefer_near=(weighted(1, term()), weighted(1, term())))),
+    ),
+    "whether the pod is one that its own terms are about": (
+        make_pod(affinity=NEAR_WEB, labels={"app": "web"}),
+        make_pod(affinity=NEAR_WEB),
+    ),
+    "what is wrong with a selector": (
+        make_pod(affinity=affinity(near=(term(selector={"matchExpressions": [{"key": "a", "operator": "Up"}]}),))),
+        make_pod(affinity=affinity(near=(term(selector={"matchExpressions": [{"key": "a", "operator": "Down"}]}),))),
+    ),
     "two containers without a request count twice the default in scores": (
         of(make_container("a"), make_container("b")),
         of(make_container("a", image="registry.example/app:1"), make_container("b", requests=SMALL)),
@@ -125,8 +151,19 @@ T1, T2 = Toleration(key="a", operator="Exists"), Toleration(key="b", operator="E
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 ALIKE = {
+    "labels that nobody looks at": (
+        make_pod(affinity=NEAR_WEB, labels={"app": "web", "x": "1"}),
+        make_pod(affinity=NEAR_WEB, labels={"app": "web", "x": "2"}),
+    ),
+    "the order of affinity terms": (
+        make_pod(
+            affinity=affinity(apart=(term("a"), term("b")), prefer_near=(weighted(1, term()), weighted(2, term())))
+        ),
+        make_pod(
+            affinity=affinity(apart=(term("b"), term("a")), prefer_near=(weighted(2, term()), weighted(1, term())))
+        ),
+    ),
     "name and UID": (make_pod("a"), make_pod("b", uid="x")),
-    "namespace": (make_pod(), make_pod(namespace="other")),
     "priority": (make_pod(priority=1), make_pod(priority=2)),
     "the index of an Indexed Job": (make_pod("j-0", labels={INDEX: "0"}), make_pod("j-1", labels={INDEX: "1"})),
     "the order of labels": (make_pod(labels={"a": "1", "b": "2"}), make_pod(labels={"b": "2", "a": "1"})),

@@ -48,6 +48,7 @@ def test_the_profile_that_runs_has_the_same_order() -> None:
         ("TaintToleration", 3),
         ("NodeAffinity", 2),
         ("NodeResourcesFit", 1),
+        ("InterPodAffinity", 2),
         ("NodeResourcesBalancedAllocation", 1),
     ]
     assert [plugin.name for plugin in profile.filter] == [
@@ -56,6 +57,7 @@ def test_the_profile_that_runs_has_the_same_order() -> None:
         "TaintToleration",
         "NodeAffinity",
         "NodeResourcesFit",
+        "InterPodAffinity",
         "NodeDeclaredFeatures",
     ]
     assert profile.queue_sort.name == "PrioritySort"

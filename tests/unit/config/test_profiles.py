@@ -14,7 +14,7 @@ from scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResources
 from scheduler.profile.registry import IN_TREE, Registration
 
 NOT_YET = (
-    "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, InterPodAffinity, "
+    "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, PodTopologySpread, "
     "DynamicResources, DefaultPreemption"
 )
 
@@ -147,10 +147,10 @@ def test_disabling_a_plugin_that_nobody_knows_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("score", "is_accepted"),
     [
-        # TaintToleration 3, NodeAffinity 2, Fit 1, BalancedAllocation 1 and ImageLocality's own: 100 times their sum
+        # TaintToleration 3, NodeAffinity 2, Fit 1, InterPodAffinity 2, BalancedAllocation 1 and ImageLocality's own: 100 times their sum
         # has to stay below 2**31 = 2,147,483,648.
-        (21_474_836 - 7, True),
-        (21_474_836 - 6, False),
+        (21_474_836 - 9, True),
+        (21_474_836 - 8, False),
         (2**31 - 1, False),
         (-1, False),
     ],

@@ -7,10 +7,21 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from scheduler.api.objects import DeviceClass, DeviceClassSpec, Namespace, Node, NodeCondition, ObjectMeta, Pod, Taint
+from scheduler.api.objects import (
+    DeviceClass,
+    DeviceClassSpec,
+    Namespace,
+    Node,
+    NodeCondition,
+    ObjectMeta,
+    Pod,
+    PodResourceClaim,
+    Taint,
+)
 from scheduler.core.stimulus import DeviceClassApplied, DeviceClassDeleted, NamespaceApplied, NamespaceDeleted
-from tests.support.builders import make_node, make_pod
+from tests.support.builders import HOSTNAME, make_node, make_pod
 from tests.support.core_run import Core
+from tests.support.pod_affinity import affinity, term
 
 TAINT = Taint(key="a", effect="NoSchedule")
 
@@ -175,21 +186,11 @@ def test_a_pod_refused_for_a_device_class_wakes_when_that_serves_another_resourc
     assert core.rooms(pod) == ["active"]
 
 
-GUARD = msgspec.convert(
-    {
-        "metadata": {"name": "guard", "namespace": "elsewhere", "uid": "guard"},
-        "spec": {
-            "nodeName": "n1",
-            "affinity": {
-                "podAntiAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": [
-                        {"topologyKey": "zone", "namespaceSelector": {"matchLabels": {"team": "a"}}}
-                    ]
-                }
-            },
-        },
-    },
-    Pod,
+GUARD = make_pod(
+    "guard",
+    namespace="elsewhere",
+    node_name="n1",
+    affinity=affinity(apart=(term(HOSTNAME, {}, namespaceSelector={"matchLabels": {"team": "a"}}),)),
 )
 
 
@@ -199,12 +200,12 @@ def namespace(team: str = "a", **metadata: str) -> Namespace:
 
 @pytest.fixture
 def guarded() -> tuple[Core, Pod]:
-    """A pod refused because of another one's anti-affinity to pods of its namespace."""
+    """A pod that no node takes because of another one's anti-affinity to pods of its namespace."""
     core = Core()
     core.nodes(make_node("n1"))
     core.scheduler.handle(NamespaceApplied(now=0.0, namespace=namespace()))
     core.pods(GUARD)
-    return core, refused(core, make_pod())
+    return core, waits(core, make_pod())
 
 
 def test_a_guarded_pod_wakes_when_the_guard_is_gone(guarded: tuple[Core, Pod]) -> None:
@@ -216,6 +217,7 @@ def test_a_guarded_pod_wakes_when_the_guard_is_gone(guarded: tuple[Core, Pod]) -
 
 
 def test_a_guarded_pod_wakes_when_its_namespace_is_labelled_otherwise(guarded: tuple[Core, Pod]) -> None:
+    """Upstream leaves it where it is, for five minutes if nothing else happens."""
     core, pod = guarded
     core.scheduler.handle(NamespaceApplied(now=9.0, namespace=namespace("b")))
 
@@ -230,35 +232,32 @@ def test_a_namespace_with_the_labels_it_had_wakes_nobody(guarded: tuple[Core, Po
     assert core.rooms(pod) == ["unschedulable"]
 
 
-def test_a_pod_of_an_unknown_namespace_is_guarded_until_its_labels_are_known() -> None:
+def test_a_guarded_pod_wakes_when_its_namespace_is_gone(guarded: tuple[Core, Pod]) -> None:
+    """A namespace that is not known has no labels."""
+    core, pod = guarded
+    core.scheduler.handle(NamespaceDeleted(now=9.0, name="default", uid=""))
+
+    assert core.rooms(pod) == ["active"]
+    assert core.decide(9.0).node_name == "n1"
+
+
+def test_a_pod_that_waits_for_a_term_of_its_own_wakes_with_the_namespaces_that_it_selects() -> None:
     core = Core()
     core.nodes(make_node("n1"))
-    core.pods(GUARD)
-    pod = refused(core, make_pod())
-    core.scheduler.handle(NamespaceApplied(now=9.0, namespace=namespace("b")))
+    core.pods(make_pod("web", namespace="elsewhere", node_name="n1", labels={"app": "web"}))
+    near = affinity(near=(term(HOSTNAME, namespaceSelector={"matchLabels": {"team": "a"}}),))
+    pod = waits(core, make_pod(affinity=near))
+    other = Namespace(metadata=ObjectMeta(name="elsewhere", labels={"team": "a"}))
+    core.scheduler.handle(NamespaceApplied(now=9.0, namespace=other))
 
     assert core.rooms(pod) == ["active"]
+    assert core.decide(9.0).node_name == "n1"
 
 
-def test_a_namespace_that_is_gone_may_have_any_labels(guarded: tuple[Core, Pod]) -> None:
-    core, pod = guarded
-    core.scheduler.handle(NamespaceApplied(now=9.0, namespace=namespace("b")))
-    core.scheduler.handle(NamespaceDeleted(now=9.0, name="default", uid=""))
-    core.decide(9.0)
-
-    assert core.rooms(pod) == ["unschedulable"]
-
-
-def test_a_guarded_pod_wakes_when_its_namespace_is_gone(guarded: tuple[Core, Pod]) -> None:
-    """Labels that are not known are other ones than before."""
-    core, pod = guarded
-    core.scheduler.handle(NamespaceDeleted(now=9.0, name="default", uid=""))
-
-    assert core.rooms(pod) == ["active"]
-
-
-def test_the_patch_of_its_own_condition_does_not_wake_a_refused_pod(guarded: tuple[Core, Pod]) -> None:
-    core, pod = guarded
+def test_the_patch_of_its_own_condition_does_not_wake_a_refused_pod() -> None:
+    core = Core()
+    core.nodes(make_node("n1"))
+    pod = refused(core, make_pod(resource_claims=[PodResourceClaim(name="gpu")]))
     core.pods(
         msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, resource_version="2")), at=9.0
     )

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler.api.objects import DeviceClass, DeviceClassSpec, Namespace, ObjectMeta, Pod
+from scheduler.api.objects import DeviceClass, DeviceClassSpec, ObjectMeta, Pod
 from scheduler.cache.cache import Cache
 from scheduler.framework.pod_info import PodInfo
 from scheduler.profile.refusal import refusal
@@ -51,22 +51,6 @@ SPECS: dict[str, tuple[dict[str, Any], str]] = {
         {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]},
         "spec.topologySpreadConstraints, and PodTopologySpread",
     ),
-    "required affinity": (
-        {"affinity": {"podAffinity": {REQUIRED: [TERM]}}},
-        "spec.affinity.podAffinity, and InterPodAffinity",
-    ),
-    "preferred affinity": (
-        {"affinity": {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": TERM}]}}},
-        "spec.affinity.podAffinity, and InterPodAffinity",
-    ),
-    "required anti-affinity": (
-        {"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}},
-        "spec.affinity.podAntiAffinity, and InterPodAffinity",
-    ),
-    "preferred anti-affinity": (
-        {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": TERM}]}}},
-        "spec.affinity.podAntiAffinity, and InterPodAffinity",
-    ),
     "claims": ({"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims, and DynamicResources"),
     **{
         f"volume {kind}": (
@@ -92,7 +76,7 @@ def test_a_pod_that_needs_the_rule_is_refused(case: str) -> None:
         {"hostNetwork": True, "hostUsers": False},
         {"topologySpreadConstraints": [], "resourceClaims": [], "volumes": []},
         {"affinity": {}},
-        {"affinity": {"podAffinity": {}, "podAntiAffinity": {REQUIRED: [], PREFERRED: []}}},
+        {"affinity": {"podAffinity": {REQUIRED: [TERM]}, "podAntiAffinity": {REQUIRED: [TERM], PREFERRED: []}}},
         {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}},
         {"containers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]},
         {"containers": [{"name": "c", "volumeMounts": [{"name": "v", "bindMountOptions": ["noexec"]}]}]},
@@ -140,58 +124,3 @@ def test_a_resource_named_after_a_device_class_is_refused() -> None:
 )
 def test_a_resource_that_nobody_serves_or_wants_is_not(resource: str, amount: str) -> None:
     assert refused(requesting(resource, amount), with_class()) is None
-
-
-def guard(namespace: str = "default", **term: Any) -> Pod:
-    """A running pod with required anti-affinity."""
-    return msgspec.convert(
-        {
-            "metadata": {"name": "guard", "namespace": namespace, "uid": "guard"},
-            "spec": {"nodeName": "n1", "affinity": {"podAntiAffinity": {REQUIRED: [{"topologyKey": "zone", **term}]}}},
-        },
-        Pod,
-    )
-
-
-def guarded(holder: Pod, labels: dict[str, str] | None = None) -> Cache:
-    cache = Cache(seed=1)
-    cache.apply_pod(PodInfo(holder))
-    if labels is not None:
-        cache.apply_namespace(Namespace(metadata=ObjectMeta(name="default", labels=labels)))
-    return cache
-
-
-def reached(namespace: str = "default") -> str:
-    return (
-        f"the required pod anti-affinity of pod {namespace}/guard to be honoured, which may reach its namespace, "
-        "and InterPodAffinity"
-    )
-
-
-def test_the_anti_affinity_of_a_pod_of_the_namespace_is_to_be_honoured() -> None:
-    assert refused(pod(), guarded(guard())) == reached()
-
-
-def test_that_of_a_pod_elsewhere_is_not() -> None:
-    assert refused(pod(), guarded(guard("elsewhere"))) is None
-
-
-def test_that_of_a_pod_elsewhere_which_names_the_namespace_is() -> None:
-    assert refused(pod(), guarded(guard("elsewhere", namespaces=["default"]))) == reached("elsewhere")
-
-
-@pytest.mark.parametrize(
-    ("labels", "text"), [({"team": "a"}, reached("elsewhere")), ({"team": "b"}, None), (None, reached("elsewhere"))]
-)
-def test_that_of_a_pod_which_selects_namespaces_depends_on_the_labels(
-    labels: dict[str, str] | None, text: str | None
-) -> None:
-    holder = guard("elsewhere", namespaceSelector={"matchLabels": {"team": "a"}})
-
-    assert refused(pod(), guarded(holder, labels)) == text
-
-
-def test_the_pods_own_rule_is_told_before_that_of_another() -> None:
-    spec, text = SPECS["claims"]
-
-    assert refused(pod(spec), guarded(guard())) == text
