@@ -234,6 +234,16 @@ def test_what_prefilter_noted_for_the_evaluation_stays(cache: Cache) -> None:
     assert evaluation.difference(other, evaluation.select(), other.select()) == ""
 
 
+def test_a_row_is_tried_as_the_table_is_and_nothing_is_kept_of_it(cache: Cache) -> None:
+    cache.assume(web("one"), "n2")
+    evaluation = evaluated(make_profile(apart(most=2)), info("p"), cache)
+    cache.assume(web("a"), "n0")
+
+    assert evaluation.try_row(0) == Status(Code.UNSCHEDULABLE, ("full: 1",), "Apart")
+    assert evaluation.state_of("Apart") == {"full": []}
+    assert evaluation.status(0).code is Code.SUCCESS
+
+
 def test_a_plugin_that_was_skipped_without_the_nominated_pods_stays_skipped(cache: Cache) -> None:
     """What only nominated pods ask for is not asked (kube-scheduler 1.37: AddPod is not called for it)."""
     plugin = apart(most=1)
