@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
 import structlog
 
+from scheduler.api.micro_time import micro_time
 from scheduler.core.instruction import RecordEvent
 from scheduler.kube.jobs import Job, Lane
 from scheduler.kube.retry import THROTTLED_SECONDS
@@ -33,6 +33,7 @@ RETRY_SECONDS = 10.0
 RETRY_JITTER = 0.25
 REFRESH_SECONDS = 30 * 60.0
 FINISH_SECONDS = 6 * 60.0
+_ENCODER = msgspec.json.Encoder()
 _LONGEST_NAME = 253
 _LONGEST_INSTANCE = 128  # the API server refuses longer ones
 
@@ -191,7 +192,7 @@ class EventRecorder:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": series.name, "namespace": pod.namespace},
-            "eventTime": _micro_time(instruction.now),
+            "eventTime": micro_time(instruction.now),
             "reportingController": instruction.controller,
             "reportingInstance": f"{instruction.controller}-{self._hostname}"[:_LONGEST_INSTANCE],
             "action": instruction.action,
@@ -209,7 +210,7 @@ class EventRecorder:
         }
         if series.count > 1:
             event["series"] = _series_of(series)
-        return msgspec.json.encode(event)
+        return _ENCODER.encode(event)
 
     def finished(self, series: _Series, *, written_count: int) -> None:
         """An Event's job has ended; the second occurrence, if it came meanwhile, is worth a patch of its own."""
@@ -311,8 +312,4 @@ def _is_terminating(error: ApiError) -> bool:
 
 
 def _series_of(series: _Series) -> dict[str, Any]:
-    return {"count": series.count, "lastObservedTime": _micro_time(series.last_seen)}
-
-
-def _micro_time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return {"count": series.count, "lastObservedTime": micro_time(series.last_seen)}

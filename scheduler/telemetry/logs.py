@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
+from collections.abc import MutableMapping
 from typing import Any, TextIO
 
 import msgspec
 import structlog
+
+from scheduler.api.micro_time import micro_time
 
 
 def configure(*, form: str = "json", level: str = "info", stream: TextIO | None = None) -> None:
@@ -21,7 +25,7 @@ def configure(*, form: str = "json", level: str = "info", stream: TextIO | None 
     output = stream or sys.stderr
     processors: list[Any] = [
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _stamp,
     ]
     if form == "console":
         processors.append(structlog.dev.ConsoleRenderer(colors=output.isatty()))
@@ -37,6 +41,11 @@ def configure(*, form: str = "json", level: str = "info", stream: TextIO | None 
         logger_factory=structlog.WriteLoggerFactory(file=output),
         cache_logger_on_first_use=False,
     )
+
+
+def _stamp(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    line["timestamp"] = micro_time(time.time())
+    return line
 
 
 _ENCODER = msgspec.json.Encoder(enc_hook=repr)
