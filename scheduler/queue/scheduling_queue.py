@@ -221,16 +221,20 @@ class SchedulingQueue:
             except_uid: a pod that is not to be woken.
             up_to_priority: pods of a higher priority than this are not helped.
         """
+        # Most of the time nobody is parked, and most events are of pods that were placed.
+        moved = self._wake(event, now, except_uid, up_to_priority) if len(self._parked) else 0
+        self._in_flight.record(event)
+        return moved
+
+    def _wake(self, event: ClusterEvent, now: float, except_uid: str, up_to_priority: int | None) -> int:
         woken = self._parked.woken_by(
             lambda queued: self._hears(queued, event) and self._is_worth_requeuing(queued, event)
         )
-        moved = sum(
+        return sum(
             self._requeue(queued, event.label, now)
             for queued in woken
             if queued.pod.uid != except_uid and (up_to_priority is None or queued.pod.priority <= up_to_priority)
         )
-        self._in_flight.record(event)
-        return moved
 
     def flush(self, now: float) -> None:
         """What is due: back-offs that ended, and pods that were parked for too long."""
