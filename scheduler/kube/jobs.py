@@ -7,8 +7,6 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Protocol
 
-LANES = 3
-
 
 class Lane(IntEnum):
     """Kinds of work that compete for slots, in the order in which they are preferred."""
@@ -16,6 +14,9 @@ class Lane(IntEnum):
     BIND = 0
     STATUS = 1
     EVENT = 2
+
+
+_BIND, _STATUS, _EVENT = map(int, Lane)  # to look a member of an Enum up takes as long as a call
 
 
 class Job(Protocol):
@@ -47,8 +48,8 @@ class LaneQueues:
     def __init__(self, slots: int) -> None:
         self._ready: tuple[deque[Job], ...] = tuple(deque() for _ in Lane)
         self._others = max(1, slots * 3 // 8)
-        self._passed_over = [0] * LANES
-        self.in_flight = [0] * LANES
+        self._passed_over = [0] * len(Lane)
+        self.in_flight = [0] * len(Lane)
 
     def add(self, job: Job) -> None:
         self._ready[job.lane].append(job)
@@ -62,29 +63,29 @@ class LaneQueues:
 
     def choose(self, *, may_send_event: Callable[[], bool]) -> Job | None:
         """Take the next job to start; None when none may start now. Whether an Event may be sent is asked only when one could be next."""
-        passed_over = self._passed_over
-        can_status, can_event = self._can_start(Lane.STATUS), self._can_start(Lane.EVENT)
-        if can_status and passed_over[Lane.STATUS] >= 7:
-            lane = Lane.STATUS
-        elif can_event and passed_over[Lane.EVENT] >= 7 and may_send_event():
-            lane = Lane.EVENT
-        elif self._ready[Lane.BIND]:
-            lane = Lane.BIND
+        passed_over, in_flight, others = self._passed_over, self.in_flight, self._others
+        binds, statuses, events = self._ready
+        can_status = statuses and in_flight[_STATUS] < others
+        can_event = events and in_flight[_EVENT] < others
+        if can_status and passed_over[_STATUS] >= 7:
+            lane = _STATUS
+        elif can_event and passed_over[_EVENT] >= 7 and may_send_event():
+            lane = _EVENT
+        elif binds:
+            lane = _BIND
         elif can_status:
-            lane = Lane.STATUS
+            lane = _STATUS
         elif can_event and may_send_event():
-            lane = Lane.EVENT
+            lane = _EVENT
         else:
             return None
-        for other in range(LANES):
-            passed_over[other] += 1
+        passed_over[_BIND] += 1
+        passed_over[_STATUS] += 1
+        passed_over[_EVENT] += 1
         passed_over[lane] = 0
         self.in_flight[lane] += 1
         return self._ready[lane].popleft()
 
     def has_event(self) -> bool:
         """Whether an Event could start but for the rate limit."""
-        return self._can_start(Lane.EVENT)
-
-    def _can_start(self, lane: Lane) -> bool:
-        return bool(self._ready[lane]) and self.in_flight[lane] < self._others
+        return bool(self._ready[_EVENT]) and self.in_flight[_EVENT] < self._others
