@@ -95,9 +95,8 @@ class CheckedWrite(ABC):
         self._counters = counters
         self._reading = reading
         self._retries = Retries(timing.chance)
-        self._reads = Backoff(
-            timing, initial_seconds=READ_BACK_SECONDS, maximum_seconds=LONGEST_READ_BACK_SECONDS, jitter=0.1
-        )
+        self._timing = timing
+        self._reads: Backoff | None = None
         # Set while it is unknown whether the last request was carried out; says what it was answered.
         self._doubt: str | None = None
         self._may_repeat = False
@@ -163,7 +162,7 @@ class CheckedWrite(ABC):
         try:
             response = await self.transport.get(self.path)
         except TransportFailure:
-            return self._reads.next_seconds()
+            return self._next_read_seconds()
         if response.status == 200:
             self._reading.works()
             return self._compare(response.body, doubt)
@@ -175,7 +174,17 @@ class CheckedWrite(ABC):
         # Also a 403 says nothing of the object: a server that has just started may not know anybody's rights yet.
         if status not in (408, 429) and status < 500:
             self._reading.fails(self._name, error.message)
-        return max(self._reads.next_seconds(), error.retry_after_seconds or 0.0)
+        return max(self._next_read_seconds(), error.retry_after_seconds or 0.0)
+
+    def _next_read_seconds(self) -> float:
+        if self._reads is None:  # hardly any write comes to this
+            self._reads = Backoff(
+                self._timing,
+                initial_seconds=READ_BACK_SECONDS,
+                maximum_seconds=LONGEST_READ_BACK_SECONDS,
+                jitter=0.1,
+            )
+        return self._reads.next_seconds()
 
     def _compare(self, body: bytes, doubt: str) -> float | None:
         found = self.find(body)

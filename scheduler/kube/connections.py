@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import ssl
 import tempfile
 from typing import cast
@@ -22,6 +23,8 @@ CONNECT_SECONDS = 10.0
 # An API server closes a connection that was idle for 90 s. One that rested this long is not used again, for a request that meets
 # the end of its connection may or may not have been carried out.
 IDLE_SECONDS = 30.0
+_SAFE = "/?&=%:,;@!$()*+~"
+_HARMLESS = re.compile(rf"[\w.\-{re.escape(_SAFE)}]*", re.ASCII).fullmatch
 _HEADERS_READ = (b"retry-after",)
 _HEADERS_OF_LENGTH = (b"content-length", b"transfer-encoding")
 
@@ -133,7 +136,7 @@ class Connections:
         return f"{self._fixed}Authorization: {''.join(filter(str.isprintable, authorization))}\r\n".encode()
 
     def _message(self, method: str, path: str, body: bytes, content_type: str) -> bytes:
-        target = f"{method} {self._base}{quote(path, safe='/?&=%:,;@!$()*+~')} HTTP/1.1\r\n".encode()
+        target = f"{method} {self._base}{_quoted(path)} HTTP/1.1\r\n".encode()
         if not body:
             return b"".join((target, self._common, b"\r\n" if method == "DELETE" else b"Content-Length: 0\r\n\r\n"))
         length = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
@@ -141,6 +144,11 @@ class Connections:
 
     def _failure(self, method: str, path: str, kind: FailureKind, message: str, *, sent: bool) -> TransportFailure:
         return TransportFailure(kind, f'{method.capitalize()} "{self._url}{path}": {message}', sent=sent)
+
+
+def _quoted(path: str) -> str:
+    """The path, with nothing in it that could be more than a path."""
+    return path if _HARMLESS(path) else quote(path, safe=_SAFE)
 
 
 class _Unanswered(Exception):

@@ -179,8 +179,12 @@ class Reflector(Generic[ObjectT]):
     async def _read(self, stream: WatchStream, silence: asyncio.Timeout, *, is_initial: bool, until: float) -> None:
         """Deliver what the stream says until it ends, or until the initial events take too long."""
         loop = asyncio.get_running_loop()
+        extend_at = 0.0
         while lines := await stream.lines():
-            silence.reschedule(loop.time() + self._silence_seconds)
+            if (loop_now := loop.time()) >= extend_at:
+                # Not for each line: it takes as long as half of decoding it. So silence may be noticed a hundredth too early.
+                silence.reschedule(loop_now + self._silence_seconds)
+                extend_at = loop_now + self._silence_seconds / 100
             self._heard_at = self._timing.monotonic()
             now = self._timing.now()
             for raw in lines:
