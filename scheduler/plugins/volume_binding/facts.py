@@ -19,7 +19,7 @@ _AVAILABLE = "Available"
 
 
 class ClaimError(ValueError):
-    """A claim that cannot be matched at all: the pod's cycle fails with it."""
+    """A claim that cannot be matched with volumes at all: the pod's cycle fails with it."""
 
 
 class Claim(NamedTuple):
@@ -30,6 +30,7 @@ class Claim(NamedTuple):
         size: requested storage in units of 10**-9, 0 without a request.
         size_bytes: the same, rounded up; None without a request.
         selector: of volumes; None for any.
+        error: why it cannot be matched with volumes at all; "" when it can.
         selected_node: the node that it was to be provisioned for before; None when there was none.
     """
 
@@ -41,24 +42,20 @@ class Claim(NamedTuple):
     attributes_class: str
     access_modes: frozenset[str]
     selector: LabelMatcher | None
+    error: str
     selected_node: str | None
-
-    @property
-    def key(self) -> str:
-        return f"{self.object.metadata.namespace}/{self.object.metadata.name}"
 
 
 def read_claim(claim: PersistentVolumeClaim) -> Claim:
-    """Raises: ClaimError: its selector cannot be read."""
     spec = claim.spec
     requested = (spec.resources.requests or {}).get(_STORAGE)
-    selector = None
+    selector, error = None, ""
     if spec.selector is not None:
         try:
             selector = compile_label_selector(spec.selector)
-        except SelectorError as error:
+        except SelectorError as wrong:
             key = f"{claim.metadata.namespace}/{claim.metadata.name}"
-            raise ClaimError(f"error creating internal label selector for claim: {key}: {error}") from error
+            error = f"error creating internal label selector for claim: {key}: {wrong}"
     return Claim(
         object=claim,
         storage_class=class_of_claim(claim),
@@ -68,6 +65,7 @@ def read_claim(claim: PersistentVolumeClaim) -> Claim:
         attributes_class=spec.volume_attributes_class_name or "",
         access_modes=frozenset(spec.access_modes or ()),
         selector=selector,
+        error=error,
         selected_node=(claim.metadata.annotations or {}).get(SELECTED_NODE),
     )
 

@@ -17,7 +17,7 @@ from scheduler.framework.status import Code, Reason
 from scheduler.framework.view import NodeView
 from scheduler.plugins.volume_binding.bound import BoundVolume
 from scheduler.plugins.volume_binding.catalogue import VolumesOfClass
-from scheduler.plugins.volume_binding.facts import Claim
+from scheduler.plugins.volume_binding.facts import Claim, ClaimError
 from scheduler.plugins.volume_binding.matching import Candidates
 from scheduler.plugins.volume_binding.provisioning import Provisioning
 from scheduler.plugins.volume_binding.reach import NONE
@@ -100,7 +100,12 @@ class Plan:
         return not self._waiting
 
     def masks(self, nodes: NodeView) -> MaskArray:
-        """Why the pod cannot use its volumes on each node, as bits of REASONS; shape ``(len(nodes),)``, also for one row."""
+        """Why the pod cannot use its volumes on each node, as bits of REASONS; shape ``(len(nodes),)``, also for one row.
+
+        Raises:
+            ClaimError: a claim cannot be matched with volumes at all.
+            TranslationError: a bound volume cannot be expressed as one of the CSI driver that has taken over on a node.
+        """
         return self._find(nodes).masks
 
     def scores(self, nodes: NodeView, line: FunctionShape) -> IntArray:
@@ -139,6 +144,8 @@ class Plan:
             if waiting.claim.selected_node is not None:
                 is_elsewhere |= ~np.atleast_1d(np.asarray(nodes.is_named(waiting.claim.selected_node)))
         is_open = ~is_elsewhere
+        if is_open.any():
+            self._raise_errors()
         is_unmatched = is_elsewhere
         is_short = np.zeros(count, dtype=np.bool_)
         outcomes: list[_Outcome] = []
@@ -156,6 +163,11 @@ class Plan:
         for bit, refused in enumerate((is_mismatch, is_unmatched, is_short, is_missing)):
             masks |= refused.astype(np.uint64) << np.uint64(bit)
         return _Found(masks, outcomes)
+
+    def _raise_errors(self) -> None:
+        for claim, candidates, _, _ in self._waiting:
+            if candidates is not None and claim.error:
+                raise ClaimError(claim.error)
 
     def _check_bound(self, nodes: NodeView) -> tuple[BoolArray, BoolArray]:
         """Where a bound volume cannot be used, and where one is missing; the first claim that is refused decides."""

@@ -14,10 +14,7 @@ from scheduler.plugins.volume_binding.provisioning import Provisioning
 
 
 def make_plan(claims: PodClaims, storage: Storage, catalogue: Catalogue) -> Plan:
-    """
-    Raises:
-        ClaimError: a claim cannot be matched with volumes at all.
-    """
+    """The plan for claims of which none is immediate."""
     delayed = [read_claim(claim) for claim in claims.delayed]
     selected = [claim for claim in delayed if claim.selected_node is not None]
     # Python's sort keeps equal claims in the order of the pod's volumes.

@@ -186,6 +186,17 @@ class TestStaticVolumes:
         with pytest.raises(ValueError, match=message):
             plugin.filter(state, pod, nodes)
 
+    def test_a_claim_that_is_not_matched_is_not_asked_for_its_selector(self) -> None:
+        selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="a", operator="Near")])
+        claim = make_claim(storage_class="dynamic", selector=selector, selected_node="n2")
+        assert verdicts(make_pod_with("data"), DYNAMIC, claim) == {"n1": NO_VOLUME, "n2": FITS}
+
+    def test_where_another_claim_refuses_every_node_nobody_asks_for_the_selector(self) -> None:
+        selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="a", operator="Near")])
+        elsewhere = make_claim("elsewhere", selected_node="n9")
+        objects = (make_class(), make_claim(selector=selector), elsewhere)
+        assert verdicts(make_pod_with("data", "elsewhere"), *objects) == {"n1": NO_VOLUME, "n2": NO_VOLUME}
+
 
 class TestSeveralClaims:
     SMALL, LARGE = make_claim("small", size="5Gi"), make_claim("large", size="10Gi")
