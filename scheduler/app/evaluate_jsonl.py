@@ -41,17 +41,22 @@ class _Session:
         self.cluster = cluster
         self._profiles = profiles
         self._pod: PodInfo | None = None
+        self._signed: tuple[Any, ...] = ()
         self._evaluation: Evaluation | None = None
 
     def answer(self, pod: PodInfo) -> dict[str, Any]:
         """Evaluate one pod, left out of the state while it is looked at."""
         pod = as_pending(pod)
+        profile = profile_for(pod, self._profiles)
         with self.cluster.without(pod.uid):
-            kept = self._evaluation if self._pod is not None and self._pod.pod == pod.pod else None
+            # What other objects make of the pod is asked once an evaluation.
+            signed = profile.sign_cluster(pod, self.cluster.cache.table)
+            is_same = self._pod is not None and self._pod.pod == pod.pod and self._signed == signed
+            kept = self._evaluation if is_same else None
             # One that fails half-way is not used again.
             self._evaluation = None
-            evaluation = evaluate(pod, profile_for(pod, self._profiles), self.cluster.cache, kept)
-            self._evaluation, self._pod = evaluation, pod
+            evaluation = evaluate(pod, profile, self.cluster.cache, kept)
+            self._evaluation, self._pod, self._signed = evaluation, pod, signed
             return answer(evaluation, self.cluster.cache)
 
 

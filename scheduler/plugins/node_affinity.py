@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from scheduler.api import field_errors
 from scheduler.api.objects import NodeAffinity as NodeAffinityRules
-from scheduler.api.objects import NodeSelectorRequirement, NodeSelectorTerm
+from scheduler.api.objects import NodeSelectorTerm
 from scheduler.api.selectors import (
     IN,
     NODE_NAME_FIELD,
-    Term,
     WeightedTerm,
     compile_node_selector,
     compile_preferred_terms,
@@ -22,9 +21,9 @@ from scheduler.api.selectors import (
 from scheduler.framework import ops
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.facet import Facet
-from scheduler.framework.node_selection import matches_any_term, matches_labels, weigh_terms
+from scheduler.framework.node_selection import matches_any_term, weigh_terms
 from scheduler.framework.normalize import by_highest
-from scheduler.framework.ops import Bools, Ints, Masks
+from scheduler.framework.ops import Ints, Masks
 from scheduler.framework.plugin import (
     CycleState,
     EnqueueExtensions,
@@ -36,6 +35,12 @@ from scheduler.framework.plugin import (
     SignPlugin,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.required_node_affinity import (
+    RequiredNodeAffinity,
+    required_node_affinity,
+    signed_required,
+    signed_term,
+)
 from scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
 
@@ -69,18 +74,6 @@ def validate(args: NodeAffinityArgs, path: str) -> list[str]:
     return errors + term_errors(one.term for one in weighted)
 
 
-class _Required(NamedTuple):
-    """What the pod itself asks for; ``terms`` None when it has no required node affinity."""
-
-    node_selector: dict[str, str]
-    terms: tuple[Term, ...] | None
-
-    def matches(self, nodes: NodeView) -> Bools:
-        matched = matches_labels(self.node_selector, nodes)
-        # A term that cannot be read is one that does not match.
-        return matched if self.terms is None else matched & matches_any_term(self.terms, nodes)
-
-
 class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugin, EnqueueExtensions, SignPlugin):
     name = "NodeAffinity"
     facets = Facet.LABELS | Facet.NAME
@@ -106,9 +99,9 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugi
         return _REASONS
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
-        required: _Required | None = state.get("required")
+        required: RequiredNodeAffinity | None = state.get("required")
         if required is None:
-            required = state["required"] = _required(pod)
+            required = state["required"] = required_node_affinity(pod)
         refused = ops.not_(required.matches(nodes))
         if self._enforced is None:
             return ops.bit(refused, _POD)
@@ -138,15 +131,10 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugi
 
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:
         # What is absent is told apart from what is empty: it skips the rule where the other says nothing.
-        rules, selector = _rules(pod), pod.pod.spec.node_selector
-        labels = required = preferred = None
-        if selector is not None:
-            labels = tuple(sorted(selector.items()))
-        if rules.required is not None:
-            required = tuple(sorted({_signed(term) for term in rules.required.node_selector_terms or ()}))
-        if rules.preferred is not None:
-            preferred = tuple(sorted((term.weight, _signed(term.preference)) for term in rules.preferred))
-        return (labels, required, preferred)
+        preferred, terms = None, _rules(pod).preferred
+        if terms is not None:
+            preferred = tuple(sorted((term.weight, signed_term(term.preference)) for term in terms))
+        return (*signed_required(pod), preferred)
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         return (ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),)
@@ -158,11 +146,6 @@ _NO_RULES = NodeAffinityRules()
 def _rules(pod: PodInfo) -> NodeAffinityRules:
     affinity = pod.pod.spec.affinity
     return (affinity.node_affinity if affinity is not None else None) or _NO_RULES
-
-
-def _required(pod: PodInfo) -> _Required:
-    required = _rules(pod).required
-    return _Required(pod.pod.spec.node_selector or {}, None if required is None else compile_node_selector(required))
 
 
 def _preferred(pod: PodInfo) -> tuple[WeightedTerm, ...]:
@@ -182,12 +165,3 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
             return None
         allowed |= set.intersection(*named)
     return frozenset(allowed) if terms else None
-
-
-def _signed(term: NodeSelectorTerm) -> tuple[Any, ...]:
-    return (_signed_requirements(term.match_expressions or ()), _signed_requirements(term.match_fields or ()))
-
-
-def _signed_requirements(requirements: Iterable[NodeSelectorRequirement]) -> tuple[Any, ...]:
-    # Repeated values are kept: where one value is demanded, two equal ones are an error.
-    return tuple(sorted({(one.key, one.operator, tuple(sorted(one.values or ()))) for one in requirements}))

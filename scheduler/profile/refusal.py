@@ -20,11 +20,7 @@ def refusal(pod: PodInfo, cache: Cache) -> str | None:
 def _is_plain(pod: PodInfo) -> bool:
     """Whether none of the fields is set that a rule of the pod's own could be in: so it is with nearly all pods."""
     spec = pod.pod.spec
-    return (
-        not spec.topology_spread_constraints
-        and not spec.resource_claims
-        and not (spec.volumes and pod.facets & VOLUMES)
-    )
+    return not spec.resource_claims and not (spec.volumes and pod.facets & VOLUMES)
 
 
 def _missing(what: str, plugin: str) -> str:
@@ -32,8 +28,6 @@ def _missing(what: str, plugin: str) -> str:
 
 
 def _own_rule(spec: PodSpec) -> str | None:
-    if spec.topology_spread_constraints:
-        return _missing("spec.topologySpreadConstraints", "PodTopologySpread")
     if spec.resource_claims:
         return _missing("spec.resourceClaims", "DynamicResources")
     return None

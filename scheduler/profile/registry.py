@@ -25,6 +25,8 @@ from scheduler.plugins.node_resources_balanced_allocation import validate as val
 from scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from scheduler.plugins.node_resources_fit import validate as validate_fit
 from scheduler.plugins.node_unschedulable import NodeUnschedulable
+from scheduler.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
+from scheduler.plugins.pod_topology_spread import validate as validate_topology_spread
 from scheduler.plugins.priority_sort import PrioritySort
 from scheduler.plugins.scheduling_gates import SchedulingGates
 from scheduler.plugins.taint_toleration import TaintToleration
@@ -53,6 +55,7 @@ IN_TREE: Registry = {
     "NodeAffinity": Registration(NodeAffinity, NodeAffinityArgs, validate_node_affinity),
     "NodePorts": Registration(NodePorts),
     "NodeResourcesFit": Registration(NodeResourcesFit, NodeResourcesFitArgs, validate_fit),
+    "PodTopologySpread": Registration(PodTopologySpread, PodTopologySpreadArgs, validate_topology_spread),
     "NodeResourcesBalancedAllocation": Registration(
         NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs, validate_balanced_allocation
     ),

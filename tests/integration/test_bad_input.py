@@ -285,8 +285,6 @@ def test_a_right_in_one_namespace_is_not_enough_and_scheduling_starts_when_it_is
 
 # ---------------------------------------------------------------------------------------------------------------- pods
 
-SPREAD = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
-
 
 def with_limits(pod: Object, limits: Object) -> Object:
     pod["spec"]["containers"][0]["resources"] = {"limits": limits}
@@ -295,11 +293,6 @@ def with_limits(pod: Object, limits: Object) -> Object:
 
 # Pod -> the field or the object in the way, and the plugin that is not there.
 REFUSED = {
-    "spread": (
-        pod_manifest("spread", topologySpreadConstraints=[SPREAD]),
-        "spec.topologySpreadConstraints",
-        "PodTopologySpread",
-    ),
     "claim": (
         pod_manifest("claim", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]),
         "volume 'data'",

@@ -35,7 +35,6 @@ profiles:
       - {name: NodeVolumeLimits}
       - {name: VolumeBinding}
       - {name: VolumeZone}
-      - {name: PodTopologySpread}
       - {name: DynamicResources}
       - {name: DefaultPreemption}
 """

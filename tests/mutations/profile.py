@@ -140,10 +140,6 @@ MUTANTS = (
         ("(*containers, *(spec.ephemeral_containers or ()))", "containers"),
         ("    if holder is None:\n", "    if True:\n"),
         ("        spec.affinity is not None\n        or ", "        "),
-        (
-            "        spec.affinity is not None\n        or spec.topology_spread_constraints\n",
-            "        spec.affinity is not None\n",
-        ),
         ("        or spec.resource_claims\n", ""),
         ("        or spec.host_network\n", ""),
         ("        or spec.ephemeral_containers\n", ""),

@@ -8,7 +8,6 @@ TERM: Json = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchL
 
 # What is refused, and the plugin whose rule it needs.
 NEEDED = {
-    "spread": "PodTopologySpread",
     "affinity": "InterPodAffinity",
     "anti-affinity": "InterPodAffinity",
     "preferred": "InterPodAffinity",
@@ -39,15 +38,6 @@ def refuse(draw: Draw, objects: list[Json], pod: Json) -> str:
     )
     feature = draw.pick(features())
     match feature:
-        case "spread":
-            spec["topologySpreadConstraints"] = [
-                {
-                    "maxSkew": 1,
-                    "topologyKey": "kubernetes.io/hostname",
-                    "labelSelector": {},
-                    "whenUnsatisfiable": draw.pick(("DoNotSchedule", "ScheduleAnyway")),
-                }
-            ]
         case "affinity":
             spec.setdefault("affinity", {})["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}
         case "anti-affinity":

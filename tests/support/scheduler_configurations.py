@@ -15,6 +15,7 @@ FILTERS = (
     "NodeAffinity",
     "NodePorts",
     "NodeResourcesFit",
+    "PodTopologySpread",
     "InterPodAffinity",
     "NodeDeclaredFeatures",
 )
@@ -27,6 +28,7 @@ DEFAULT_POINTS: dict[str, tuple[str, ...]] = {
         "TaintToleration",
         "NodeAffinity",
         "NodeResourcesFit",
+        "PodTopologySpread",
         "InterPodAffinity",
         "NodeResourcesBalancedAllocation",
     ),
@@ -34,6 +36,7 @@ DEFAULT_POINTS: dict[str, tuple[str, ...]] = {
         "TaintToleration*3",
         "NodeAffinity*2",
         "NodeResourcesFit*1",
+        "PodTopologySpread*2",
         "InterPodAffinity*2",
         "NodeResourcesBalancedAllocation*1",
         "ImageLocality*1",
@@ -83,6 +86,7 @@ SAMPLES = (
                 "TaintToleration*3",
                 "NodeAffinity*2",
                 "NodeResourcesFit*1",
+                "PodTopologySpread*2",
                 "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
             )
@@ -96,6 +100,7 @@ SAMPLES = (
                 "TaintToleration*3",
                 "NodeAffinity*7",
                 "NodeResourcesFit*1",
+                "PodTopologySpread*2",
                 "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
                 "ImageLocality*1",
@@ -111,6 +116,7 @@ SAMPLES = (
                 "NodeAffinity*4",
                 "TaintToleration*3",
                 "NodeResourcesFit*1",
+                "PodTopologySpread*2",
                 "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
             )
@@ -123,6 +129,7 @@ SAMPLES = (
             "score": (
                 "TaintToleration*3",
                 "NodeAffinity*2",
+                "PodTopologySpread*2",
                 "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
                 "ImageLocality*1",
@@ -138,6 +145,7 @@ SAMPLES = (
                 "TaintToleration*1",
                 "NodeAffinity*2",
                 "NodeResourcesFit*1",
+                "PodTopologySpread*2",
                 "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
                 "ImageLocality*1",
@@ -155,10 +163,17 @@ SAMPLES = (
         {
             "preFilter": filters_without("NodeAffinity"),
             "filter": (*filters_without("NodeAffinity"), "NodeAffinity"),
-            "preScore": ("TaintToleration", "NodeResourcesFit", "InterPodAffinity", "NodeResourcesBalancedAllocation"),
+            "preScore": (
+                "TaintToleration",
+                "NodeResourcesFit",
+                "PodTopologySpread",
+                "InterPodAffinity",
+                "NodeResourcesBalancedAllocation",
+            ),
             "score": (
                 "TaintToleration*3",
                 "NodeResourcesFit*1",
+                "PodTopologySpread*2",
                 "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
                 "ImageLocality*1",
@@ -202,6 +217,7 @@ SAMPLES = (
                 "TaintToleration*3",
                 "NodeAffinity*2",
                 "NodeResourcesFit*1",
+                "PodTopologySpread*2",
                 "InterPodAffinity*2",
                 "NodeResourcesBalancedAllocation*1",
             )
@@ -210,7 +226,7 @@ SAMPLES = (
     Sample(
         "what is not there yet may be disabled",
         {
-            "multiPoint": {"disabled": names("PodTopologySpread", "DefaultPreemption")},
+            "multiPoint": {"disabled": names("DynamicResources", "DefaultPreemption")},
             "filter": {"disabled": names("VolumeBinding")},
         },
         {},

@@ -104,9 +104,9 @@ def test_a_node_outside_of_the_prefilter_result_is_refused_by_no_plugin() -> Non
 
 
 def test_a_pod_that_must_be_refused_is_an_error_that_names_the_rule() -> None:
-    spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]
+    claims = [{"name": "gpu", "resourceClaimName": "gpu"}]
 
-    assert last(full(node(), subject=pod(topologySpreadConstraints=spread))) == {
-        "error": "pod needs spec.topologySpreadConstraints, and PodTopologySpread is not implemented yet: "
+    assert last(full(node(), subject=pod(resourceClaims=claims))) == {
+        "error": "pod needs spec.resourceClaims, and DynamicResources is not implemented yet: "
         "use another scheduler for this pod"
     }

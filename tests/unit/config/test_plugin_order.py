@@ -48,6 +48,7 @@ def test_the_profile_that_runs_has_the_same_order() -> None:
         ("TaintToleration", 3),
         ("NodeAffinity", 2),
         ("NodeResourcesFit", 1),
+        ("PodTopologySpread", 2),
         ("InterPodAffinity", 2),
         ("NodeResourcesBalancedAllocation", 1),
     ]
@@ -57,6 +58,7 @@ def test_the_profile_that_runs_has_the_same_order() -> None:
         "TaintToleration",
         "NodeAffinity",
         "NodeResourcesFit",
+        "PodTopologySpread",
         "InterPodAffinity",
         "NodeDeclaredFeatures",
     ]

@@ -269,7 +269,8 @@ def test_pods_that_other_objects_make_something_else_of_have_entries_of_their_ow
 
 
 def test_what_other_objects_make_of_a_pod_is_nothing_to_a_profile_that_does_not_look() -> None:
-    core = run()
+    core = Core([make_profile(SignedFilter())], batching=FOREVER)
+    core.nodes(make_node("n1"), make_node("n2"))
     serve(core, "web")
     pods = [make_pod(f"p{number}", labels={"app": app}) for number, app in enumerate(("web", "db") * 2)]
 

@@ -47,10 +47,6 @@ def refused(subject: Pod, cache: Cache | None = None) -> str | None:
 
 
 SPECS: dict[str, tuple[dict[str, Any], str]] = {
-    "spread": (
-        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]},
-        "spec.topologySpreadConstraints, and PodTopologySpread",
-    ),
     "claims": ({"resourceClaims": [{"name": "gpu"}]}, "spec.resourceClaims, and DynamicResources"),
     **{
         f"volume {kind}": (
@@ -74,7 +70,8 @@ def test_a_pod_that_needs_the_rule_is_refused(case: str) -> None:
     [
         {},
         {"hostNetwork": True, "hostUsers": False},
-        {"topologySpreadConstraints": [], "resourceClaims": [], "volumes": []},
+        {"resourceClaims": [], "volumes": []},
+        {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "ScheduleAnyway"}]},
         {"affinity": {}},
         {"affinity": {"podAffinity": {REQUIRED: [TERM]}, "podAntiAffinity": {REQUIRED: [TERM], PREFERRED: []}}},
         {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": []}}}},

@@ -1,0 +1,60 @@
+"""What a pod requires of nodes by ``spec.nodeSelector`` and required node affinity (component-helpers 0.37: GetRequiredNodeAffinity)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from scheduler.api.objects import NodeSelectorRequirement, NodeSelectorTerm
+from scheduler.api.selectors import Term, compile_node_selector
+from scheduler.framework.node_selection import matches_any_term, matches_labels
+from scheduler.framework.ops import Bools
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.view import NodeView
+
+
+class RequiredNodeAffinity(NamedTuple):
+    """``terms`` None: the pod has no required node affinity."""
+
+    node_selector: dict[str, str]
+    terms: tuple[Term, ...] | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every node is good enough."""
+        return not self.node_selector and self.terms is None
+
+    def matches(self, nodes: NodeView) -> Bools:
+        """The rows that are good enough. The plugin must have declared Facet.LABELS and Facet.NAME."""
+        matched = matches_labels(self.node_selector, nodes)
+        # A term that cannot be read is one that does not match.
+        return matched if self.terms is None else matched & matches_any_term(self.terms, nodes)
+
+
+def required_node_affinity(pod: PodInfo) -> RequiredNodeAffinity:
+    affinity = pod.pod.spec.affinity
+    rules = affinity.node_affinity if affinity is not None else None
+    required = rules.required if rules is not None else None
+    terms = None if required is None else compile_node_selector(required)
+    return RequiredNodeAffinity(pod.pod.spec.node_selector or {}, terms)
+
+
+def signed_required(pod: PodInfo) -> tuple[Any, Any]:
+    """The same as plain values, equal for pods that require the same; what is absent is told apart from what is empty."""
+    affinity, selector = pod.pod.spec.affinity, pod.pod.spec.node_selector
+    rules = affinity.node_affinity if affinity is not None else None
+    labels = required = None
+    if selector is not None:
+        labels = tuple(sorted(selector.items()))
+    if rules is not None and rules.required is not None:
+        required = tuple(sorted({signed_term(term) for term in rules.required.node_selector_terms or ()}))
+    return labels, required
+
+
+def signed_term(term: NodeSelectorTerm) -> tuple[Any, ...]:
+    return (_signed_requirements(term.match_expressions or ()), _signed_requirements(term.match_fields or ()))
+
+
+def _signed_requirements(requirements: Iterable[NodeSelectorRequirement]) -> tuple[Any, ...]:
+    # Repeated values are kept: where one value is demanded, two equal ones are an error.
+    return tuple(sorted({(one.key, one.operator, tuple(sorted(one.values or ()))) for one in requirements}))
