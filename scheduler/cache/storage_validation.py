@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scheduler.api.storage import volume_limits
 from scheduler.cache.pod_facts import VOLUMES
 from scheduler.cache.storage import claims_of
-from scheduler.cache.volume_uses import Disk, disks_of
+from scheduler.cache.volume_uses import Disk, disks_of, is_doubtful
 
 if TYPE_CHECKING:
     from scheduler.cache.cache import CachedPod
@@ -37,6 +37,7 @@ def _column(values: Any) -> dict[int, Any]:
 
 def _check_uses(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
     counts: Counter[int] = Counter()
+    doubtful: Counter[int] = Counter()
     users: Counter[tuple[Disk, int]] = Counter()
     writers: Counter[tuple[Disk, int]] = Counter()
     uses = set()
@@ -44,11 +45,17 @@ def _check_uses(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
         uses.add((row, cached.pod.uid))
         for volume in cached.pod.storage_volumes:
             counts[row] += 1
+            doubtful[row] += is_doubtful(volume)
             for disk, read_only in disks_of(volume):
                 users[disk, row] += 1
                 writers[disk, row] += not read_only
     _same("pods with volumes", set(table.volumes.uses()), uses)
     _same("number of volumes", _column(table.volumes.counts.values), dict(counts))
+    _same(
+        "number of doubtful volumes",
+        _column(table.volumes.doubtful.values),
+        {row: n for row, n in doubtful.items() if n},
+    )
     expected = {(disk, row, number, writers[disk, row]) for (disk, row), number in users.items()}
     _same("inline disks", set(table.volumes.disks()), expected)
 

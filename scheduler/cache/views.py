@@ -50,6 +50,7 @@ NEEDS: dict[str, Facet | Input] = {
     "node_name": Facet.NAME,
     "disk_conflicts": Facet.VOLUMES,
     "volume_count": Facet.VOLUMES,
+    "doubtful_volumes": Facet.VOLUMES,
     "pods_with_volumes": Facet.VOLUMES,
     "has_csi_node": Facet.VOLUMES,
     "has_csi_limits": Facet.VOLUMES,
@@ -132,7 +133,7 @@ class _View:
 class ColumnView(_View):
     """Some rows, or all, as arrays. They show the table's memory: they are read-only, and good until its next change."""
 
-    __slots__ = ("_count", "_feasible", "_index", "_size")
+    __slots__ = ("_count", "_feasible", "_index", "_size", "is_all")
     is_row = False
 
     def __init__(self, table: NodeTable, rows: IntArray | None, feasible: BoolArray | None = None) -> None:
@@ -141,6 +142,7 @@ class ColumnView(_View):
         self._size = table.size
         self._index: slice | IntArray = slice(0, self._size) if rows is None else rows
         self._count = self._size if rows is None else len(rows)
+        self.is_all = rows is None
 
     def __len__(self) -> int:
         return self._count
@@ -250,6 +252,11 @@ class ColumnView(_View):
         counts: IntArray = self._taken(self._table.volumes.counts)
         return counts
 
+    @property
+    def doubtful_volumes(self) -> IntArray:
+        counts: IntArray = self._taken(self._table.volumes.doubtful)
+        return counts
+
     def pods_with_volumes(self, position: int) -> list[PodInfo]:
         return self._table.volumes.pods(self._row_at(position))
 
@@ -282,6 +289,7 @@ class RowView(_View):
 
     __slots__ = ("_allocatable", "_non_zero", "_requested", "_resources", "_row")
     is_row = True
+    is_all = False
 
     def __init__(self, table: NodeTable, row: int = 0) -> None:
         self._table = table
@@ -394,6 +402,11 @@ class RowView(_View):
     @property
     def volume_count(self) -> int:
         count: int = self._table.volumes.counts.cells[self._row]
+        return count
+
+    @property
+    def doubtful_volumes(self) -> int:
+        count: int = self._table.volumes.doubtful.cells[self._row]
         return count
 
     def pods_with_volumes(self, _position: int) -> list[PodInfo]:

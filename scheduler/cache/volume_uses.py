@@ -45,11 +45,25 @@ def disks_of(volume: Volume) -> Iterator[tuple[Disk, bool]]:
             yield ("rbd", monitor, source.pool, source.image), source.read_only
 
 
+def is_doubtful(volume: Volume) -> bool:
+    """Whether a rule that has to tell volumes apart may fail on this one (kube-scheduler 1.37: NodeVolumeLimits)."""
+    claim, aws, azure = volume.persistent_volume_claim, volume.aws_elastic_block_store, volume.azure_disk
+    return (
+        volume.ephemeral is not None
+        or (claim is not None and not claim.claim_name)
+        or (aws is not None and aws.volume_id.startswith("aws://"))
+        or (azure is not None and azure.kind is not None)
+    )
+
+
 class VolumeUses:
-    """What pods on nodes use. ``counts``: number of their volumes that volume rules look at, by row."""
+    """What pods on nodes use. ``counts``: number of their volumes that volume rules look at, by row; ``doubtful``: of those
+    that a rule may fail on.
+    """
 
     def __init__(self, capacity: int) -> None:
         self.counts = Column(np.int64, capacity)
+        self.doubtful = Column(np.int64, capacity)
         self._pods: dict[int, dict[str, PodInfo]] = {}
         self._disks: dict[Disk, _Users] = {}
 
@@ -57,6 +71,7 @@ class VolumeUses:
         self._pods.setdefault(row, {})[pod.uid] = pod
         for volume in pod.storage_volumes:
             self.counts.cells[row] += 1
+            self.doubtful.cells[row] += is_doubtful(volume)
             self._count_disks(row, volume, 1)
 
     def remove(self, row: int, pod: PodInfo) -> None:
@@ -67,6 +82,7 @@ class VolumeUses:
             del self._pods[row]
         for volume in pod.storage_volumes:
             self.counts.cells[row] -= 1
+            self.doubtful.cells[row] -= is_doubtful(volume)
             self._count_disks(row, volume, -1)
 
     def _count_disks(self, row: int, volume: Volume, change: int) -> None:
@@ -92,6 +108,7 @@ class VolumeUses:
 
     def grow(self, capacity: int) -> None:
         self.counts.grow(capacity)
+        self.doubtful.grow(capacity)
 
     def uses(self) -> Iterator[tuple[int, str]]:
         """Every (row, UID of a pod)."""

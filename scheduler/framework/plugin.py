@@ -50,7 +50,10 @@ class PreFilterPlugin(Plugin):
 class FilterPlugin(Plugin):
     @abstractmethod
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
-        """What the bits of this pod's masks mean, lowest bit first; at most 64. Several bits may share a text."""
+        """What the bits of this pod's masks mean, lowest bit first; at most 64. Several bits may share a text.
+
+        One with Code.ERROR is a failure on the nodes that have the bit: the cycle fails if such a node is reached.
+        """
 
     @abstractmethod
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:

@@ -56,6 +56,11 @@ class NodeView(Protocol):
         """Whether this is a row view, whose columns are Python scalars."""
         ...
 
+    @property
+    def is_all(self) -> bool:
+        """Whether these are all the rows that there are, in their order, as arrays."""
+        ...
+
     # Facet.NAME
     def is_named(self, name: str) -> Bools:
         """Whether the node has this name."""
@@ -201,6 +206,11 @@ class NodeView(Protocol):
     @property
     def volume_count(self) -> Ints:
         """Number of volumes of pods on the node that volume rules look at."""
+        ...
+
+    @property
+    def doubtful_volumes(self) -> Ints:
+        """Number of those volumes that cannot be told apart from others without a risk to fail."""
         ...
 
     def pods_with_volumes(self, position: int) -> list[PodInfo]:

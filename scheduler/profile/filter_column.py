@@ -45,6 +45,8 @@ class FilterColumn:
             self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
         except Exception as error:
             raise self._failed(error) from error
+        self.error_bits = _error_bits(self.reasons)
+        """Bits of the masks that stand for a failure on that row."""
         self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
         self.cells = self.masks.data
         self.failure: PluginFailure | None = None
@@ -112,6 +114,8 @@ class FilterColumn:
             mask: Any = self.plugin.filter(state, self._pod, self._row.at(row))
         except Exception as error:
             raise self._failed(error) from error
+        if mask & _error_bits(reasons):
+            raise self._failed_with(reasons, int(mask))
         return _status(self.plugin.name, reasons, int(mask)) if mask else SUCCESS
 
     def has_new_inputs(self, table: NodeTable) -> bool:
@@ -158,9 +162,22 @@ class FilterColumn:
         text = f'running PreFilter plugin "{self.plugin.name}": {message}'
         return PluginFailure(text, self.plugin.name, Stage.PRE_FILTER)
 
+    def failure_of(self, mask: int) -> PluginFailure:
+        """What a mask with a bit of ``error_bits`` says."""
+        return self._failed_with(self.reasons, mask)
+
+    def _failed_with(self, reasons: tuple[Reason, ...], mask: int) -> PluginFailure:
+        failed = mask & _error_bits(reasons)
+        text = next(reason.text for number, reason in enumerate(reasons) if failed >> number & 1)
+        return PluginFailure(f'running "{self.plugin.name}" filter plugin: {text}', self.plugin.name, Stage.FILTER)
+
     def status_of(self, mask: int) -> Status:
         """What a non-zero mask says: all its reasons; unresolvable when any of them is."""
         return _status(self.plugin.name, self.reasons, mask)
+
+
+def _error_bits(reasons: tuple[Reason, ...]) -> int:
+    return sum(1 << number for number, reason in enumerate(reasons) if reason.code is Code.ERROR)
 
 
 def _status(plugin: str, reasons: tuple[Reason, ...], mask: int) -> Status:

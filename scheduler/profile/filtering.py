@@ -149,6 +149,9 @@ class Filtering:
             for index, column in enumerate(self.columns):
                 if column.cells[row]:
                     verdict = index
+                    if column.cells[row] & column.error_bits:
+                        self._position = -1
+                        raise column.failure_of(column.cells[row])
                     break
         self._first_cells[row] = verdict
         fits = verdict == FEASIBLE
@@ -172,7 +175,7 @@ class Filtering:
             first[(masks if rows is None else masks[rows]) != 0] = index
         inside = self._inside(table)
         first[~(inside if rows is None else inside[rows])] = OUTSIDE
-        self._raise_what_was_reached(first)
+        self._raise_what_was_reached(first, rows)
         if rows is None:
             self._keep(first, first == FEASIBLE)
         else:
@@ -183,12 +186,19 @@ class Filtering:
             # A failure that no node reached is no answer to build on: it may be reached next time, or be one no more.
             self._position = -1
 
-    def _raise_what_was_reached(self, first: IntArray) -> None:
+    def _raise_what_was_reached(self, first: IntArray, rows: IntArray | None) -> None:
         """A plugin's failure counts where no plugin before it refuses the node (kube-scheduler 1.37: RunFilterPlugins)."""
         for index, column in enumerate(self.columns):
+            failure = None
             if column.failure is not None and np.any((first == FEASIBLE) | (first >= index)):
+                failure = column.failure
+            elif column.error_bits:
+                masks = column.masks if rows is None else column.masks[rows]
+                failed = np.flatnonzero((first == index) & ((masks & np.uint64(column.error_bits)) != 0))
+                failure = column.failure_of(int(masks[failed[0]])) if len(failed) else None
+            if failure is not None:
                 self._position = -1  # nothing is to be built on what is left half done
-                raise column.failure
+                raise failure
 
     def _inside(self, table: NodeTable) -> BoolArray:
         if self.node_names is None:

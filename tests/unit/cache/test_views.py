@@ -65,6 +65,7 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "node_name": lambda nodes: nodes.node_name(0),
     "disk_conflicts": lambda nodes: nodes.disk_conflicts(DISK),
     "volume_count": lambda nodes: nodes.volume_count,
+    "doubtful_volumes": lambda nodes: nodes.doubtful_volumes,
     "pods_with_volumes": lambda nodes: nodes.pods_with_volumes(0),
     "has_csi_node": lambda nodes: nodes.has_csi_node,
     "has_csi_limits": lambda nodes: nodes.has_csi_limits,
@@ -146,7 +147,7 @@ def test_columns_have_the_types_of_the_contract(cache: Cache) -> None:
     assert dtypes == {
         **dict.fromkeys(("is_named", "unschedulable", "port_conflicts"), np.dtype(np.bool_)),
         **dict.fromkeys(("disk_conflicts", "has_csi_node", "has_csi_limits", "has_csi_driver"), np.dtype(np.bool_)),
-        **dict.fromkeys(("volume_count", "csi_limit", "attachment_count"), np.dtype(np.int64)),
+        **dict.fromkeys(("volume_count", "doubtful_volumes", "csi_limit", "attachment_count"), np.dtype(np.int64)),
         **dict.fromkeys(("taints", "features", "label"), np.dtype(np.int32)),
         **dict.fromkeys(
             (
@@ -291,7 +292,7 @@ def test_views_of_an_empty_table_have_no_rows() -> None:
 
 
 def test_every_accessor_of_the_contract_says_what_it_needs() -> None:
-    contract = {name for name in vars(NodeView) if not name.startswith("_")} - {"is_row"}
+    contract = {name for name in vars(NodeView) if not name.startswith("_")} - {"is_row", "is_all"}
     assert set(NEEDS) == contract
     assert set(USES) == contract - {"feasible"}
 
@@ -332,6 +333,12 @@ def test_an_instance_of_a_plugin_sees_what_its_class_declared(cache: Cache) -> N
 
 def test_length_and_kind_of_a_view_need_no_declaration(cache: Cache) -> None:
     assert (len(cache.table.columns(Nothing)), cache.table.row(Nothing, 0).is_row) == (3, True)
+
+
+def test_a_view_of_all_rows_is_told_from_one_of_as_many_rows(cache: Cache) -> None:
+    backwards = cache.table.columns(Nothing, np.array([2, 1, 0]))
+    views = (cache.table.columns(Nothing), backwards, cache.table.row(Nothing, 0))
+    assert [view.is_all for view in views] == [True, False, False]
 
 
 def test_feasible_nodes_are_those_that_the_view_was_made_with(cache: Cache) -> None:

@@ -105,6 +105,56 @@ def test_of_two_failing_filters_the_first_one_is_told() -> None:
         evaluated(cluster(""), first, second)
 
 
+class BrokenOn(FilterPlugin):
+    """Fails on nodes with label b, and refuses those with label a."""
+
+    name = "BrokenOn"
+    facets = Facet.LABELS
+
+    def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
+        return (Reason("refused by label", Code.UNSCHEDULABLE), Reason("boom", Code.ERROR))
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        return ops.merge(ops.bit(nodes.label("a") != 0, 0), ops.bit(nodes.label("b") != 0, 1))
+
+
+def test_a_failure_on_one_node_fails_the_cycle() -> None:
+    with pytest.raises(PluginFailure, match=r'^running "BrokenOn" filter plugin: boom$') as failure:
+        evaluated(cluster("", "ab"), BrokenOn())
+
+    assert failure.value.plugin == "BrokenOn"
+
+
+def test_a_failure_on_a_node_that_is_refused_before_does_not_count() -> None:
+    evaluation = evaluated(cluster("", "b", "a"), named(Filter, "Earlier", refuses=("n1",)), BrokenOn())
+
+    assert evaluation.failure_message() == "0/3 nodes are available: 1 refused, 1 refused by label."
+    assert evaluation.feasible_count == 1
+
+
+def test_a_failure_on_one_node_counts_once_the_node_is_reached() -> None:
+    cache = cluster("", "c")
+    evaluation = evaluated(cache, named(Filter, "Earlier", refuses=("n3",)), BrokenOn())
+    cache.apply_node(make_node("n1", labels={"b": ""}))
+
+    for _ in range(2):  # nothing that was left half done is taken for an answer
+        with pytest.raises(PluginFailure, match="boom"):
+            evaluation.refresh()
+    cache.apply_node(make_node("n1", labels={"a": ""}))
+    evaluation.refresh()
+    assert evaluation.feasible_count == 1
+
+
+def test_a_failure_on_a_node_that_is_tried_fails_the_cycle() -> None:
+    cache = cluster("", "c")
+    evaluation = evaluated(cache, BrokenOn())
+    cache.apply_node(make_node("n1", labels={"b": ""}))
+
+    with pytest.raises(PluginFailure, match=r'^running "BrokenOn" filter plugin: boom$'):
+        evaluation.try_row(1)
+    assert evaluation.try_row(0) == SUCCESS
+
+
 def test_a_filter_that_cannot_even_name_its_reasons_fails_the_cycle() -> None:
     class Mute(Filter):
         name = "Mute"
