@@ -195,8 +195,10 @@ def sqrt(a: Floats) -> Floats:
 def round_half_away(a: Floats) -> Ints:
     """The nearest int64, halves away from zero (Go's math.Round; Python's and NumPy's round go to even)."""
     if isinstance(a, np.ndarray):
-        whole = np.trunc(a)
-        return to_int(whole + np.where(np.abs(a - whole) >= 0.5, np.sign(a), 0.0))
+        whole = np.rint(a)
+        # Halves went to even, and are hardly ever there.
+        halves = np.abs(a - whole) == 0.5
+        return to_int(np.where(halves, np.trunc(a) + np.sign(a), whole) if halves.any() else whole)
     whole_row = float(math.trunc(a))
     return to_int(whole_row + (math.copysign(1.0, a) if abs(a - whole_row) >= 0.5 else 0.0))
 

@@ -284,7 +284,7 @@ class Evaluation:
         """The verdict on one live row as the table is now; the evaluation stays as of its last refresh."""
         if not self._is_open:
             return self.prefilter
-        return self._filtering.try_row(self._table, row, is_renumbered=self._epoch != self._table.epoch)
+        return self._filtering.try_row(self._table, row, self._pod, is_renumbered=self._epoch != self._table.epoch)
 
     def scores(self, row: int) -> dict[str, PluginScore]:
         """Scores of a feasible row by plugin, as of the last ``refresh_scores``; a plugin that skipped is absent."""

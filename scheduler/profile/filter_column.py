@@ -87,10 +87,11 @@ class FilterColumn:
             self.failure.__cause__ = error
         return True
 
-    def try_row(self, table: NodeTable, row: int, *, anew: bool) -> Status:
+    def try_row(self, table: NodeTable, row: int, pod: PodInfo, *, anew: bool) -> Status:
         """The plugin's verdict on one row as the table is now; nothing is kept of it.
 
         Args:
+            pod: the one that the evaluation is for now.
             anew: what PreFilter noted is not of this state of the table, and is worked out again for this verdict.
 
         Raises:
@@ -101,7 +102,9 @@ class FilterColumn:
         state, reasons = self._state, self.reasons
         if anew:
             state = {}
-            status = SUCCESS if self._pre_filter is None else self._pre_filtered(self._pre_filter, state, table).status
+            status = (
+                SUCCESS if self._pre_filter is None else self._pre_filtered(self._pre_filter, state, pod, table).status
+            )
             if status.code is Code.SKIP:
                 return SUCCESS
             if status.code.is_rejected:
@@ -110,8 +113,8 @@ class FilterColumn:
                 raise self._pre_filter_failed(status.message)
         try:
             if anew:
-                reasons = self.plugin.reasons(state, self._pod)
-            mask: Any = self.plugin.filter(state, self._pod, self._row.at(row))
+                reasons = self.plugin.reasons(state, pod)
+            mask: Any = self.plugin.filter(state, pod, self._row.at(row))
         except Exception as error:
             raise self._failed(error) from error
         if mask & _error_bits(reasons):
@@ -135,7 +138,7 @@ class FilterColumn:
             PluginFailure: PreFilter failed.
         """
         if self._pre_filter is not None:
-            result = self._pre_filtered(self._pre_filter, self._state, table)
+            result = self._pre_filtered(self._pre_filter, self._state, self._pod, table)
             if result.node_names is not None or result.status.code not in (Code.SUCCESS, Code.SKIP):
                 return None
             self.skipped = result.status.code is Code.SKIP
@@ -152,9 +155,11 @@ class FilterColumn:
             self.masks = grown
             self.cells = grown.data
 
-    def _pre_filtered(self, plugin: PreFilterPlugin, state: CycleState, table: NodeTable) -> PreFilterResult:
+    def _pre_filtered(
+        self, plugin: PreFilterPlugin, state: CycleState, pod: PodInfo, table: NodeTable
+    ) -> PreFilterResult:
         try:
-            return plugin.pre_filter(state, self._pod, table.columns(self.plugin))
+            return plugin.pre_filter(state, pod, table.columns(self.plugin))
         except Exception as error:
             raise self._pre_filter_failed(str(error)) from error
 

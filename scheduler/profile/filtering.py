@@ -10,6 +10,7 @@ import numpy as np
 from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.framework.facet import Facet
 from scheduler.framework.ops import BoolArray, IntArray
+from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, few_or_many, merged, rows_for
 from scheduler.profile.filter_column import FilterColumn
@@ -210,12 +211,13 @@ class Filtering:
                 inside[row] = True
         return inside
 
-    def try_row(self, table: NodeTable, row: int, *, is_renumbered: bool) -> Status:
+    def try_row(self, table: NodeTable, row: int, pod: PodInfo, *, is_renumbered: bool) -> Status:
         """The verdict on one row as the table is now, whatever it was at the last refresh; nothing is kept of it.
 
         A plugin that PreFilter skipped says nothing here either (kube-scheduler 1.37: RunPreFilterExtensionAddPod).
 
         Args:
+            pod: the one that the evaluation is for now.
             is_renumbered: ids were given anew since PreFilter ran.
 
         Raises:
@@ -224,7 +226,7 @@ class Filtering:
         if not self._is_inside(table, row):
             return self._outside
         for column in self.columns:
-            status = column.try_row(table, row, anew=is_renumbered or bool(column.plugin.inputs))
+            status = column.try_row(table, row, pod, anew=is_renumbered or bool(column.plugin.inputs))
             if status.code is not Code.SUCCESS:
                 return status
         return SUCCESS

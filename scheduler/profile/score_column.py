@@ -149,15 +149,29 @@ class ScoreColumn:
         raw = self.raw if rows is None else self.raw[rows]
         if self.normalizer is None or self.skipped:
             return raw
-        return self._normalize(table.columns(self.plugin, rows), raw, *self._extrema.values)
+        return self._normalize(self._state, table.columns(self.plugin, rows), raw, *self._extrema.values)
 
     def normalized_over(self, table: NodeTable, feasible: BoolArray) -> IntArray:
         """The final scores of all rows if these were the feasible ones; nothing is kept of it."""
-        if self.normalizer is None or self.skipped:
-            return self.raw
+        state, raw, skipped = self._state, self.raw, self.skipped
+        if self.reads_feasible:
+            state, raw, skipped = self._scored_over(table, feasible)
+        if self.normalizer is None or skipped:
+            return raw
         extrema = Extrema()
-        extrema.find(self.raw, feasible)
-        return self._normalize(table.columns(self.plugin), self.raw, *extrema.values)
+        extrema.find(raw, feasible)
+        return self._normalize(state, table.columns(self.plugin), raw, *extrema.values)
+
+    def _scored_over(self, table: NodeTable, feasible: BoolArray) -> tuple[CycleState, IntArray, bool]:
+        """Notebook and raw scores of all rows if these were the feasible ones, and whether PreScore skips them."""
+        state = dict(self._state)
+        if self._pre_score is not None and is_skipped(self._pre_score, state, self._pod, table, feasible):
+            return state, np.zeros(table.size, dtype=np.int64), True
+        try:
+            raw = self.plugin.score(state, self._pod, table.columns(self.plugin, feasible=feasible))
+        except Exception as error:
+            raise self._failed(error) from error
+        return state, np.asarray(raw, dtype=np.int64), False
 
     def normalized_row(self, table: NodeTable, row: int) -> int:
         """The final score of one row, of a plugin that normalizes."""
@@ -172,10 +186,10 @@ class ScoreColumn:
             raise self._normalize_failed(error) from error
         return int(final)
 
-    def _normalize(self, nodes: NodeView, raw: IntArray, low: int, high: int) -> IntArray:
+    def _normalize(self, state: CycleState, nodes: NodeView, raw: IntArray, low: int, high: int) -> IntArray:
         assert self.normalizer is not None
         try:
-            final = self.normalizer.normalize(self._state, self._pod, nodes, raw, low, high)
+            final = self.normalizer.normalize(state, self._pod, nodes, raw, low, high)
             return np.asarray(final, dtype=np.int64)
         except Exception as error:
             raise self._normalize_failed(error) from error

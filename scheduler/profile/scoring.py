@@ -115,7 +115,9 @@ class Scoring:
             self._finish_few(table, touched)
 
     def _renew(self, table: NodeTable, feasible: BoolArray, facets: int, moved: bool) -> list[ScoreColumn]:
-        """Score every row of the columns of which an input beyond the row has changed, and say which they are.
+        """Score every row of the columns of which an input beyond the row has changed.
+
+        Returns those of them that can have other scores now: not those that had and have none.
 
         Args:
             facets: all that changed, of any row.
@@ -126,11 +128,12 @@ class Scoring:
             for one in self.columns
             if (moved and one.reads_feasible) or (facets & one.input_facets and one.has_new_inputs(table, feasible))
         ]
+        before = [column.skipped for column in renewed]
         for column in renewed:
             column.run_pre_score(table, feasible)
         for column in renewed:
             column.score_all(table, feasible)
-        return renewed
+        return [column for column, skipped in zip(renewed, before, strict=True) if not (skipped and column.skipped)]
 
     def _resize(self, size: int) -> None:
         if len(self.totals) != size:

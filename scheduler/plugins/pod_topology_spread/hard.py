@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from scheduler.framework import ops
 from scheduler.framework.ops import BoolArray, Bools, FloatArray, Ints, MaskArray, Masks
-from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code, Reason
 from scheduler.framework.view import NodeView
 from scheduler.plugins.pod_topology_spread.constraints import Constraint, Inclusion, has_all_keys
@@ -73,12 +72,10 @@ class Layout:
 
 
 class Skews:
-    """What Filter says of each domain, by constraint. Never changed: ``with_pod`` makes another one."""
+    """What Filter says of each domain, by constraint. Never changed."""
 
     def __init__(self, constraints: tuple[Constraint, ...], layout: Layout, sums: list[FloatArray]) -> None:
         self._constraints = constraints
-        self._layout = layout
-        self._sums = sums
         self._masks = [
             _masks(constraint, domains, by_domain, number)
             for number, (constraint, domains, by_domain) in enumerate(
@@ -96,20 +93,6 @@ class Skews:
             else:
                 sums.append(totals(domains.bucket, nodes.matching_pods(constraint.match), domains.size))
         return cls(constraints, layout, sums)
-
-    def with_pod(self, pod: PodInfo, inclusion: Inclusion, node: NodeView) -> Skews:
-        """As if this pod, of the namespace that counts, were on the node of a row view too.
-
-        Here an empty selector matches, and a pod that is being deleted counts, unlike those that are there.
-        """
-        if not has_all_keys(self._constraints, node):
-            return self
-        sums = list(self._sums)
-        for number, constraint in enumerate(self._constraints):
-            if constraint.matcher.matches(pod.pod.metadata.labels) and inclusion.matches(constraint, node):
-                sums[number] = sums[number].copy()
-                sums[number][node.label(constraint.topology_key)] += 1
-        return Skews(self._constraints, self._layout, sums)
 
     def refused(self, nodes: NodeView) -> Masks:
         """The first constraint that refuses a node says why."""
