@@ -228,8 +228,10 @@ def compile_label_selector(selector: LabelSelector | None) -> LabelMatcher:
         return LabelMatcher(nothing=True)
     requirements = []
     wanted = [(key, IN, [value]) for key, value in (selector.match_labels or {}).items()]
+    # To an error an empty list is none: the API's parser copies the values first (that of node selectors does not).
     expressions = [
-        (expression.key, expression.operator, expression.values) for expression in selector.match_expressions or ()
+        (expression.key, expression.operator, expression.values or None)
+        for expression in selector.match_expressions or ()
     ]
     for key, operator, values in (*wanted, *expressions):
         if operator not in _LABEL_OPERATORS:

@@ -71,6 +71,21 @@ def term(draw: Draw, nodes: list[str], *, broken: float = 0.06, fields: float = 
     return made
 
 
+def node_affinity_terms(draw: Draw, nodes: list[str]) -> list[Json]:
+    """Terms of a volume's node affinity: mostly one for a host or a zone; `matchFields` are not looked at there."""
+    match draw.weighted({"host": 40, "zone": 35, "any": 18, "fields": 4, "none": 3}):
+        case "host":
+            values = draw.some(nodes or ["n1"], 1, 2)
+            return [{"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": values}]}]
+        case "zone":
+            return [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": draw.some(("a", "b", "c"), 1, 2)}]}]
+        case "fields":
+            return [{"matchFields": [field_requirement(draw, nodes)]}]
+        case "none":
+            return []
+    return draw.several(1, 2, lambda: term(draw, nodes, broken=0.05, fields=0.05))
+
+
 def preferred(draw: Draw, nodes: list[str], *, broken: float = 0.04) -> list[Json]:
     """Preferred terms; weight 0 is dropped unparsed. `broken` fails the pod's whole cycle, so it is rare."""
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.oracle.affinity import preferred, requirement, term
 from tests.oracle.draw import Draw, Json, Setting
+from tests.oracle.families import plugin_args
 
 GROUP = "kubescheduler.config.k8s.io/v1"
 FILTERS = ("NodeName", "NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit")
@@ -102,6 +103,7 @@ def plugin_config(draw: Draw, setting: Setting, nodes: list[str]) -> list[Json]:
         made.append(("NodeResourcesBalancedAllocation", args))
     if draw.chance(0.4 if setting.theme == "affinity" else 0.12):
         made.append(("NodeAffinity", {"addedAffinity": added_affinity(draw, nodes)}))
+    made += plugin_args(draw, setting)
     entries = []
     for name, args in made:
         typed: Json = {"apiVersion": GROUP, "kind": f"{name}Args"} if draw.chance(0.4) else {}

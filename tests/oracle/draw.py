@@ -14,10 +14,22 @@ KI, MI, GI = 1024, 1024**2, 1024**3
 
 @dataclass(frozen=True)
 class Setting:
-    """What a case is about: a theme makes one area frequent; on a roomy cluster most nodes fit, so that scores matter."""
+    """What a case is about: a theme makes one area frequent; on a roomy cluster most nodes fit, so that scores matter.
+
+    Attributes:
+        families: The themes of rules that look beyond the node that this case has something of (families.py).
+        gaps: How often a node lacks a topology key.
+    """
 
     theme: str
     roomy: bool
+    families: frozenset[str] = frozenset()
+    gaps: float = 0.0
+
+    @property
+    def looks_beyond(self) -> bool:
+        """Whether pods, topologies and namespaces matter, so that there should be few of each and often the same."""
+        return bool(self.families - {"features"})
 
 
 class Draw:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from tests.oracle.configs import broken, configuration
 from tests.oracle.draw import Draw, Json, Setting
-from tests.oracle.nodes import node
-from tests.oracle.pods import NAMESPACES, existing, pod
+from tests.oracle.families import make_existing, make_node, make_pod, make_setting
+from tests.oracle.families import objects as other_objects
+from tests.oracle.pods import NAMESPACES
+from tests.oracle.program import missing
 from tests.oracle.refused import guard, refuse
 from tests.oracle.steps import Cluster
 
@@ -86,8 +88,8 @@ def case(seed: int, index: int, *, nodes: int = 12, pods: int = 25) -> Case:
         return Case(name, (draw.pick(UNREADABLE),))
     if draw.chance(0.005):
         nodes, pods = nodes * 12, pods * 2
-    setting, made_nodes, made_pods, config, wanted = cluster(draw, nodes, pods)
-    objects = [*made_nodes, *made_pods]
+    setting, made_nodes, made_pods, others, config, wanted = cluster(draw, nodes, pods)
+    objects = [*made_nodes, *made_pods, *others]
     if draw.chance(0.03):
         feature = refuse(draw, objects, wanted)
         refused = encode({"objects": objects, "pod": wanted, "config": None})
@@ -95,7 +97,7 @@ def case(seed: int, index: int, *, nodes: int = 12, pods: int = 25) -> Case:
     if config is not None and draw.chance(0.05):
         config = broken(draw, config)
     draw_objects = draw.some(objects, len(objects), len(objects))
-    if draw.chance(0.1):
+    if not others and draw.chance(0.1):
         draw_objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "uid": "uid-shop"}})
     line: Json = {"objects": draw_objects, "pod": wanted, "config": config}
     if draw.chance(0.03):
@@ -103,16 +105,22 @@ def case(seed: int, index: int, *, nodes: int = 12, pods: int = 25) -> Case:
     return Case(f"{name}-{setting.theme}", (encode(line),))
 
 
-def cluster(draw: Draw, nodes: int, pods: int) -> tuple[Setting, list[Json], list[Json], Json | None, Json]:
-    setting = Setting(draw.weighted(THEMES), roomy=draw.chance(0.6))
-    names = [f"n{i + 1}" for i in range(draw.whole(1, draw.pick((min(3, nodes), nodes))))]
-    made_nodes = [node(draw, name, f"uid-{name}", setting) for name in names]
+def cluster(draw: Draw, nodes: int, pods: int) -> tuple[Setting, list[Json], list[Json], list[Json], Json | None, Json]:
+    """What the case is about, nodes, pods, all other objects, the configuration and the pod to evaluate."""
+    setting = make_setting(draw, THEMES)
+    low, high = (3, 7) if setting.looks_beyond else (1, draw.pick((min(3, nodes), nodes)))
+    names = [f"n{i + 1}" for i in range(draw.whole(min(low, nodes), min(high, nodes)))]
+    made_nodes = [make_node(draw, name, f"uid-{name}", setting) for name in names]
     count = draw.whole(0, draw.pick((min(6, pods), pods)))
-    made_pods = [existing(draw, f"p{i}", f"uid-p{i}", setting, names) for i in range(count)]
+    if setting.looks_beyond:
+        count = max(count, draw.whole(0, min(9, pods)))
+    made_pods = [make_existing(draw, f"p{i}", f"uid-p{i}", setting, names) for i in range(count)]
     if draw.chance(0.02):
         made_pods.append(guard(draw, "", reaching=False))
     config, profiles = configuration(draw, setting, names)
-    return setting, made_nodes, made_pods, config, wanted_pod(draw, setting, names, profiles, made_pods)
+    wanted = wanted_pod(draw, setting, names, profiles, made_pods)
+    others = other_objects(draw, setting, names, [*made_pods, wanted])
+    return setting, made_nodes, made_pods, others, config, wanted
 
 
 def wanted_pod(draw: Draw, setting: Setting, names: list[str], profiles: list[str], pods: list[Json]) -> Json:
@@ -122,7 +130,7 @@ def wanted_pod(draw: Draw, setting: Setting, names: list[str], profiles: list[st
         if draw.chance(0.3):
             wanted["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "300m"}}
     else:
-        wanted = pod(draw, "wanted", "uid-wanted", setting, names)
+        wanted = make_pod(draw, "wanted", "uid-wanted", setting, names)
         if draw.chance(0.04):
             wanted["spec"]["nodeName"] = draw.pick((*names, "gone"))
     if draw.chance(0.9):
@@ -131,9 +139,10 @@ def wanted_pod(draw: Draw, setting: Setting, names: list[str], profiles: list[st
 
 
 def known(draw: Draw, pods: list[Json]) -> Json:
-    """A copy of one of the state's pods, without what only a known pod may have so far: anti-affinity, its own or near it."""
+    """A copy of one of the state's pods; without anti-affinity as long as no rule exists for it."""
     made = copy.deepcopy(draw.pick(pods))
-    made["spec"].get("affinity", {}).pop("podAntiAffinity", None)
+    if "InterPodAffinity" in missing():
+        made["spec"].get("affinity", {}).pop("podAntiAffinity", None)
     if made["metadata"]["namespace"] not in NAMESPACES:
         made["metadata"]["namespace"] = NAMESPACES[0]
     return made
@@ -144,13 +153,13 @@ def sequence(
 ) -> Case:
     """Sequence `index` of a seed, of at most `steps` or `exactly` so many; a few shapes of pods come again and again."""
     draw = Draw(f"{seed}/sequence/{index}")
-    setting, made_nodes, made_pods, config, wanted = cluster(draw, nodes, pods)
+    setting, made_nodes, made_pods, others, config, wanted = cluster(draw, nodes, pods)
     names = [one["metadata"]["name"] for one in made_nodes]
-    shapes = [wanted, *(pod(draw, f"shape{i}", "", setting, names) for i in range(draw.whole(0, 2)))]
+    shapes = [wanted, *(make_pod(draw, f"shape{i}", "", setting, names) for i in range(draw.whole(0, 2)))]
     for shape in shapes[1:]:
         shape["spec"]["schedulerName"] = wanted["spec"].get("schedulerName", "default-scheduler")
-    lines = [encode({"objects": [*made_nodes, *made_pods], "pod": wanted, "config": config})]
-    changing, shown = Cluster(draw, setting, made_nodes, made_pods), wanted
+    lines = [encode({"objects": [*made_nodes, *made_pods, *others], "pod": wanted, "config": config})]
+    changing, shown = Cluster(draw, setting, made_nodes, made_pods, others), wanted
     drawn = draw.whole(1, steps)  # also when it is not used: all else stays as it is
     for number in range(exactly or drawn):
         line = changing.step() if draw.chance(0.9) else {"apply": []}

@@ -1,21 +1,27 @@
 """Random changes of a cluster: what the API would deliver between two decisions."""
 
 import copy
+from typing import Any
 
 from tests.oracle.draw import Draw, Json, Setting
+from tests.oracle.families import dress_node, key_of, make_existing, make_node, one_object
 from tests.oracle.images import node_images
-from tests.oracle.nodes import UNSCHEDULABLE_TAINT, allocatable, labels, node, taints
-from tests.oracle.pods import existing, requests, resized
+from tests.oracle.nodes import UNSCHEDULABLE_TAINT, allocatable, labels, taints
+from tests.oracle.pods import requests, resized
+from tests.oracle.selectors import labels_of_pod
 
 
 class Cluster:
     """The objects as of the last step, and the step under way."""
 
-    def __init__(self, draw: Draw, setting: Setting, nodes: list[Json], pods: list[Json]) -> None:
+    def __init__(
+        self, draw: Draw, setting: Setting, nodes: list[Json], pods: list[Json], others: list[Json] | None = None
+    ) -> None:
         self.draw = draw
         self.setting = setting
         self.nodes = {node["metadata"]["name"]: node for node in nodes}
         self.pods = {pod["metadata"]["uid"]: pod for pod in pods}
+        self.others = {key_of(one): one for one in others or []}
         self.made = 0
         self._applied: dict[tuple[str, str], Json] = {}
         self._deleted: list[Json] = []
@@ -50,6 +56,8 @@ class Cluster:
                 self._pod_labels: 3,
                 self._pod_bound: 6,
                 self._pod_replaced: 4,
+                self._object_applied: 24 if self.setting.looks_beyond else 0,
+                self._object_deleted: 5 if self.setting.looks_beyond else 0,
             }
         )
         change()
@@ -57,20 +65,22 @@ class Cluster:
     def _apply(self, thing: Json) -> None:
         self.made += 1
         thing["metadata"]["resourceVersion"] = str(1000 + self.made)
-        (self.nodes if thing["kind"] == "Node" else self.pods)[self._key(thing)] = thing
+        self._place(thing)[0][self._place(thing)[1]] = thing
         self._applied[thing["kind"], thing["metadata"]["uid"]] = thing
 
     def _delete(self, thing: Json) -> None:
         meta = thing["metadata"]
         if self._applied.pop((thing["kind"], meta["uid"]), None) is not None and "resourceVersion" not in meta:
             return
-        (self.nodes if thing["kind"] == "Node" else self.pods).pop(self._key(thing))
+        self._place(thing)[0].pop(self._place(thing)[1])
         reference = {key: meta[key] for key in ("name", "namespace", "uid") if key in meta}
-        self._deleted.append({"apiVersion": "v1", "kind": thing["kind"], "metadata": reference})
+        self._deleted.append({"apiVersion": thing["apiVersion"], "kind": thing["kind"], "metadata": reference})
 
-    @staticmethod
-    def _key(thing: Json) -> str:
-        return str(thing["metadata"]["name" if thing["kind"] == "Node" else "uid"])
+    def _place(self, thing: Json) -> tuple[dict[Any, Json], Any]:
+        """Where the object is kept: in which of the mappings, and under which key."""
+        if thing["kind"] == "Node":
+            return self.nodes, thing["metadata"]["name"]
+        return (self.pods, thing["metadata"]["uid"]) if thing["kind"] == "Pod" else (self.others, key_of(thing))
 
     def _some_node(self) -> Json | None:
         return copy.deepcopy(self.draw.pick(list(self.nodes.values()))) if self.nodes else None
@@ -85,6 +95,7 @@ class Cluster:
     def _node_labels(self) -> None:
         if one := self._some_node():
             one["metadata"]["labels"] = labels(self.draw, one["metadata"]["name"])
+            dress_node(self.draw, self.setting, one)
             self._apply(one)
 
     def _node_taints(self) -> None:
@@ -133,17 +144,17 @@ class Cluster:
         absent = [name for name in (*(f"n{i}" for i in range(1, 13)), "gone") if name not in self.nodes]
         if absent:
             name = self.draw.pick(absent)
-            self._apply(node(self.draw, name, self._new_uid(name), self.setting))
+            self._apply(make_node(self.draw, name, self._new_uid(name), self.setting))
 
     def _node_replaced(self) -> None:
         if one := self._some_node():
             name = one["metadata"]["name"]
             self._delete(one)
-            self._apply(node(self.draw, name, self._new_uid(name), self.setting))
+            self._apply(make_node(self.draw, name, self._new_uid(name), self.setting))
 
     def _pod_added(self) -> None:
         name = f"later{self.made}"
-        self._apply(existing(self.draw, name, self._new_uid(name), self.setting, list(self.nodes)))
+        self._apply(make_existing(self.draw, name, self._new_uid(name), self.setting, list(self.nodes)))
 
     def _pod_deleted(self) -> None:
         if one := self._some_pod():
@@ -153,7 +164,7 @@ class Cluster:
         """Deleted and created again under its name, as a StatefulSet does; often on another node."""
         if one := self._some_pod():
             meta = one["metadata"]
-            again = existing(self.draw, meta["name"], self._new_uid(meta["name"]), self.setting, list(self.nodes))
+            again = make_existing(self.draw, meta["name"], self._new_uid(meta["name"]), self.setting, list(self.nodes))
             again["metadata"]["namespace"] = meta["namespace"]
             self._delete(one)
             self._apply(again)
@@ -179,7 +190,24 @@ class Cluster:
     def _pod_labels(self) -> None:
         if one := self._some_pod():
             one["metadata"]["labels"] = {"app": self.draw.pick(("web", "db", "cache"))}
+            if self.setting.looks_beyond:
+                one["metadata"]["labels"] = labels_of_pod(self.draw)
             self._apply(one)
+
+    def _object_applied(self) -> None:
+        """A new object of another kind, a new state of a known one, or another one under its name."""
+        if one := one_object(self.draw, self.setting, list(self.nodes)):
+            before = self.others.get(key_of(one))
+            if before is not None and self.draw.chance(0.15):
+                self._delete(before)
+                one["metadata"]["uid"] = self._new_uid(one["metadata"]["uid"])
+            elif before is not None:
+                one["metadata"]["uid"] = before["metadata"]["uid"]
+            self._apply(one)
+
+    def _object_deleted(self) -> None:
+        if self.others:
+            self._delete(copy.deepcopy(self.draw.pick(list(self.others.values()))))
 
     def _pod_bound(self) -> None:
         pending = [pod for pod in self.pods.values() if not pod["spec"].get("nodeName")]

@@ -98,6 +98,10 @@ def test_labels_and_expressions_must_all_hold() -> None:
             {"matchExpressions": [expression("a", "In")]},
             "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
         ),
+        (
+            {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": []}]},
+            "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
+        ),
     ],
 )
 def test_a_wrong_label_selector_is_refused_with_the_apis_words(fields: dict[str, object], message: str) -> None:
