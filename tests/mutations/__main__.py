@@ -50,6 +50,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=Random().getrandbits(32), help="(default: another each time)")
     options = parser.parse_args()
     chosen = [mutant for mutant in MUTANTS if all(word in str(mutant) for word in options.words)]
+    if not chosen:
+        parser.error(f"no mutant's line has all of: {' '.join(options.words)}")
+    if options.count is not None and options.count < 1:
+        parser.error(f"argument --count: expected a whole number above 0, got {options.count}")
     if options.count is not None:
         print(f"seed {options.seed}", flush=True)
         chosen = Random(options.seed).sample(chosen, min(options.count, len(chosen)))

@@ -479,6 +479,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=Random().getrandbits(32))
     parser.add_argument("--least", type=int, default=50, help="how often each thing has to be come upon")
     options = parser.parse_args()
+    if options.steps < 1:
+        parser.error(f"argument --steps: expected a whole number above 0, got {options.steps}")
     print(f"seed {options.seed}", flush=True)
     reached = tell(options.steps, options.seed)
     for name, count in sorted(reached.items()):
