@@ -138,12 +138,13 @@ def test_a_plugin_can_write_again_after_a_failure() -> None:
 
 
 def test_an_answer_that_nobody_waits_for_is_passed_over() -> None:
-    run = run_of(PreBindWrites((claim_patch(),)), PreBindWaits((CLAIM,)))
+    run = run_of(PreBindWrites((claim_patch(),)), PreBindWaits((CLAIM,)), DONE)
     run.core.patched(1)
 
     assert run.core.patched(1) == []
     assert run.core.patch_failed(77) == []
-    assert len(run.work()) == 2
+    run.changed(CLAIM, 101.0)
+    assert run.answers() == [(), (PatchAnswer("6"),), ()]
 
 
 def test_the_plugin_is_asked_when_what_it_waits_for_changes() -> None:
