@@ -6,10 +6,17 @@ import numpy as np
 
 from scheduler.api.storage import CSINode, volume_limits
 from scheduler.cache.columns import Column
+from scheduler.framework.ops import IntArray
+
+UNLIMITED = 2**62
+"""Stands for no limit; a limit is an int32."""
+
+_LIFT = 2**31 + 1
+"""Added to what is held of a limit, so that 0 is none."""
 
 
 class _Driver:
-    """One driver by row. ``limits`` is one more than the limit, 0 where there is none; ``rows``: how many list it."""
+    """One driver by row. ``limits`` are lifted, 0 where there is none; ``rows``: how many list it."""
 
     __slots__ = ("installed", "limits", "rows")
 
@@ -70,13 +77,21 @@ class CSIColumns:
             if driver is None:
                 driver = self._drivers[name] = _Driver(self._capacity)
             driver.installed.cells[row] = True
-            driver.limits.cells[row] = limits.get(name, -1) + 1
+            driver.limits.cells[row] = limits[name] + _LIFT if name in limits else 0
             driver.rows += 1
 
-    def limits(self, driver: str) -> Column | None:
-        """One more than each row's limit for the driver, 0 where there is none; None when no node lists the driver."""
+    def limits(self, driver: str) -> IntArray:
+        """Each row's limit for the driver, UNLIMITED where there is none; shape (capacity,)."""
         found = self._drivers.get(driver)
-        return None if found is None else found.limits
+        if found is None:
+            return np.full(self._capacity, UNLIMITED, np.int64)
+        return np.where(found.limits.values == 0, UNLIMITED, found.limits.values - _LIFT)
+
+    def limit(self, driver: str, row: int) -> int:
+        """One row of ``limits``."""
+        found = self._drivers.get(driver)
+        lifted: int = 0 if found is None else found.limits.cells[row]
+        return lifted - _LIFT if lifted else UNLIMITED
 
     def installed(self, driver: str) -> Column | None:
         """The rows that list the driver; None when there are none."""

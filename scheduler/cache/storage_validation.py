@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scheduler.api.storage import volume_limits
+from scheduler.cache.csi_columns import UNLIMITED
 from scheduler.cache.pod_facts import VOLUMES
 from scheduler.cache.storage import claims_of
 from scheduler.cache.volume_uses import Disk, disks_of, is_doubtful
@@ -78,10 +79,10 @@ def _check_csi(table: NodeTable) -> None:
     _same("attachments", _column(csi.attachments.values), {row: count for row, count in attachments.items() if count})
     _same("CSI drivers", csi.drivers(), sorted(set().union(*drivers.values())))
     for driver in csi.drivers():
-        installed, limit = csi.installed(driver), csi.limits(driver)
+        installed = csi.installed(driver)
         assert installed is not None
-        assert limit is not None
         listing = sorted(row for row, names in drivers.items() if driver in names)
         _same(f"rows with driver {driver}", sorted(_column(installed.values)), listing)
-        allowed = {row: each[driver] + 1 for row, each in limits.items() if driver in each and each[driver] != -1}
-        _same(f"limits of driver {driver}", _column(limit.values), allowed)
+        allowed = {row: each[driver] for row, each in limits.items() if driver in each}
+        held = {row: limit for row, limit in enumerate(csi.limits(driver).tolist()) if limit != UNLIMITED}
+        _same(f"limits of driver {driver}", held, allowed)

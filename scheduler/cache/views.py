@@ -271,7 +271,7 @@ class ColumnView(_View):
         return limited
 
     def csi_limit(self, driver: str) -> IntArray:
-        limits: IntArray = self._taken(self._table.csi.limits(driver)) - 1
+        limits: IntArray = self._table.csi.limits(driver)[self._index]
         return limits
 
     def has_csi_driver(self, driver: str) -> BoolArray:
@@ -423,8 +423,7 @@ class RowView(_View):
         return limited
 
     def csi_limit(self, driver: str) -> int:
-        limits = self._table.csi.limits(driver)
-        return -1 if limits is None else limits.cells[self._row] - 1
+        return self._table.csi.limit(driver, self._row)
 
     def has_csi_driver(self, driver: str) -> bool:
         installed = self._table.csi.installed(driver)

@@ -14,6 +14,7 @@ from scheduler.api.volume_sources import (
     RBDVolumeSource,
 )
 from scheduler.cache.cache import Cache
+from scheduler.cache.csi_columns import UNLIMITED
 from scheduler.framework.facet import Facet
 from scheduler.framework.pod_info import PodInfo
 from tests.support.builders import make_node, make_pod
@@ -300,7 +301,12 @@ def test_a_node_that_comes_late_holds_what_is_known_of_it(cache: Cache) -> None:
     cache.remove_node("late")
     cache.validate()
     node = cache.table.row(Everything, 3)
-    assert (node.pods_with_volumes(0), node.volume_count, node.csi_limit(EBS), node.attachment_count) == ([], 0, -1, 0)
+    assert (node.pods_with_volumes(0), node.volume_count, node.csi_limit(EBS), node.attachment_count) == (
+        [],
+        0,
+        UNLIMITED,
+        0,
+    )
     assert node.node_name(0) == ""
 
 
@@ -322,9 +328,9 @@ def test_limits_of_drivers_by_row(cache: Cache) -> None:
         nodes.has_csi_limits,
     ]
     assert [answer.tolist() for answer in answers] == [
-        [0, -1, -1],
-        [-1, -1, -1],
-        [-1, -1, -1],
+        [0, UNLIMITED, UNLIMITED],
+        [UNLIMITED] * 3,
+        [UNLIMITED] * 3,
         [True, False, True],
         [False, False, False],
         [True, False, True],
@@ -338,11 +344,18 @@ def test_limits_of_drivers_by_row(cache: Cache) -> None:
         row.has_csi_driver("nobody's"),
     ) == (
         0,
-        -1,
+        UNLIMITED,
         True,
         False,
     )
     assert (row.has_csi_node, row.has_csi_limits) == (True, True)
+
+
+def test_a_negative_limit_is_one(cache: Cache) -> None:
+    cache.apply_storage_object(make_csi_node("n1", {EBS: -1}))
+    cache.validate()
+    assert cache.table.columns(Everything).csi_limit(EBS).tolist() == [UNLIMITED, -1, UNLIMITED]  # type: ignore[union-attr]
+    assert cache.table.row(Everything, 1).csi_limit(EBS) == -1
 
 
 def test_a_changed_csi_node_is_a_change_of_its_row_and_the_same_one_is_none(cache: Cache) -> None:

@@ -1,0 +1,200 @@
+"""The plugin: what the pod attaches, against what each node can."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from scheduler.api.storage import volume_limits
+from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
+from scheduler.framework.columns import no_reasons
+from scheduler.framework.facet import Facet, Input
+from scheduler.framework.ops import BoolArray, IntArray, MaskArray, Masks
+from scheduler.framework.plugin import (
+    CycleState,
+    EnqueueExtensions,
+    FilterPlugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    SignPlugin,
+    Unsignable,
+)
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import SKIP, Code, Reason
+from scheduler.framework.view import NodeView
+from scheduler.plugins.node_volume_limits.attachable import (
+    Attached,
+    AttachError,
+    ClaimMissing,
+    attached_by,
+    is_attachable,
+)
+
+_EXCEEDED = 0
+_FIRST_DRIVER = 1
+_MOST_DRIVERS = 61
+_TOO_MANY = Reason("node(s) exceed max volume count", Code.UNSCHEDULABLE)
+
+
+class _Plan(NamedTuple):
+    """What the pod attaches to a node, or why that cannot be told."""
+
+    attached: Attached
+    refusal: Reason | None = None
+
+
+class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlugin):
+    """Volumes of pods on the node are looked at one by one only where the limit may be reached."""
+
+    name = "NodeVolumeLimits"
+    facets = Facet.VOLUMES | Facet.NAME
+    inputs = frozenset({Input.STORAGE})
+    watches: ClassVar[tuple[str, ...]] = (
+        "PersistentVolumeClaim",
+        "PersistentVolume",
+        "StorageClass",
+        "CSINode",
+        "CSIDriver",
+        "VolumeAttachment",
+    )
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        if not any(is_attachable(volume) for volume in pod.storage_volumes):
+            return PreFilterResult(SKIP)
+        state["plans"] = tuple(_plan(pod, nodes, has_csi_node=has_csi_node) for has_csi_node in (False, True))
+        return PreFilterResult()
+
+    def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
+        plans: tuple[_Plan, ...] = state.get("plans", ())
+        drivers = (Reason(_not_installed(driver), Code.UNSCHEDULABLE) for driver in _drivers(plans))
+        return (_TOO_MANY, *drivers, *_refusals(plans))
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        if "plans" not in state:
+            raise RuntimeError(f"{self.name} is enabled for filter and not for preFilter: enable it for both")
+        plans: tuple[_Plan, _Plan] = state["plans"]
+        masks = _all_masks(plans, nodes)
+        if not isinstance(masks, np.ndarray):
+            return masks
+        return int(masks[0]) if nodes.is_row else masks
+
+    def sign(self, pod: PodInfo) -> tuple[Any, ...] | Unsignable:
+        for volume in pod.storage_volumes:
+            if is_attachable(volume):
+                return Unsignable(f"volume {volume.name!r} counts against the limits of CSI drivers")
+        return ()
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        return (
+            ClusterEvent(EventResource.CSI_NODE, ActionType.ADD),
+            ClusterEvent(EventResource.CSI_NODE, ActionType.UPDATE),
+            ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE),
+            ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD),
+            ClusterEvent(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE),
+        )
+
+
+def _not_installed(driver: str) -> str:
+    return f"{driver} CSI driver is not installed on the node"
+
+
+def _drivers(plans: tuple[_Plan, ...]) -> list[str]:
+    """The drivers of the pod's volumes, in the order in which a missing one is told; few enough to have a reason each."""
+    found = dict.fromkeys(driver for plan in plans for driver in plan.attached.values())
+    return list(found)[:_MOST_DRIVERS]
+
+
+def _refusals(plans: tuple[_Plan, ...]) -> list[Reason]:
+    return list(dict.fromkeys(plan.refusal for plan in plans if plan.refusal is not None))
+
+
+def _plan(pod: PodInfo, nodes: NodeView, *, has_csi_node: bool) -> _Plan:
+    try:
+        return _Plan(attached_by(pod, nodes.storage, has_csi_node=has_csi_node, is_new=True))
+    except ClaimMissing as missing:
+        return _Plan({}, Reason(str(missing), Code.UNSCHEDULABLE_AND_UNRESOLVABLE))
+    except AttachError as error:
+        return _Plan({}, Reason(str(error), Code.ERROR))
+
+
+def _all_masks(plans: tuple[_Plan, _Plan], nodes: NodeView) -> Masks:
+    """For each row the mask that the plan of its kind of node makes."""
+    if not any(plan != _Plan({}) for plan in plans):
+        return no_reasons(nodes)
+    known = np.atleast_1d(np.asarray(nodes.has_csi_node))
+    masks = np.zeros(len(known), np.uint64)
+    drivers, refusals = _drivers(plans), _refusals(plans)
+    for plan, rows in zip(plans, (~known, known), strict=True):
+        if plan.refusal is not None:
+            masks[rows] = np.uint64(1 << (_FIRST_DRIVER + len(drivers) + refusals.index(plan.refusal)))
+        elif plan.attached and rows.any():
+            _mark_missing_drivers(masks, rows, plan.attached, drivers, nodes)
+            _mark_exceeded(masks, rows & (masks == 0), plan.attached, nodes)
+    return masks
+
+
+def _mark_missing_drivers(
+    masks: MaskArray, rows: BoolArray, attached: Attached, drivers: list[str], nodes: NodeView
+) -> None:
+    """A driver that wants it so keeps pods off nodes that do not have it (the feature VolumeLimitScaling)."""
+    told = set(attached.values())
+    for number in range(len(drivers) - 1, -1, -1):
+        driver = drivers[number]
+        wish = nodes.storage.csi_driver(driver) if driver in told else None
+        if wish is not None and wish.spec.prevent_pod_scheduling_if_missing:
+            installed = np.atleast_1d(np.asarray(nodes.has_csi_driver(driver)))
+            masks[rows & ~installed] = np.uint64(1 << (_FIRST_DRIVER + number))
+
+
+def _mark_exceeded(masks: MaskArray, rows: BoolArray, attached: Attached, nodes: NodeView) -> None:
+    """Where volumes and attachments cannot reach a limit whatever they are, none of them is looked at."""
+    rows = rows & np.atleast_1d(np.asarray(nodes.has_csi_limits))
+    if not rows.any():
+        return
+    held = np.add(_column(nodes.volume_count), _column(nodes.attachment_count))
+    doubtful = _column(nodes.doubtful_volumes) > 0
+    for driver, count in Counter(attached.values()).items():
+        doubtful = doubtful | (held + count > _column(nodes.csi_limit(driver)))
+    for position in np.flatnonzero(rows & doubtful).tolist():
+        if _is_exceeded(attached, nodes, position):
+            masks[position] = np.uint64(1 << _EXCEEDED)
+
+
+def _column(values: Any) -> IntArray:
+    return np.atleast_1d(np.asarray(values, dtype=np.int64))
+
+
+def _is_exceeded(new: Attached, nodes: NodeView, position: int) -> bool:
+    """Whether one node would hold more volumes of a driver than it can.
+
+    A volume that a pod there uses is attached already. One that is known only by its VolumeAttachment counts twice, as upstream.
+
+    Raises:
+        RuntimeError: a volume of a pod there cannot be told.
+    """
+    storage = nodes.storage
+    attached: Attached = {}
+    for pod in nodes.pods_with_volumes(position):
+        try:
+            attached.update(attached_by(pod, storage, has_csi_node=True, is_new=False))
+        except AttachError as error:
+            raise RuntimeError(str(error)) from error
+    name = nodes.node_name(position)
+    current = Counter(attached.values())
+    current.update(driver for volume, driver in _attachments(nodes, name).items() if volume not in attached)
+    more = Counter(driver for volume, driver in new.items() if volume not in attached)
+    limits = volume_limits(storage.csi_node(name))
+    return any(driver in limits and current[driver] + count > limits[driver] for driver, count in more.items())
+
+
+def _attachments(nodes: NodeView, node_name: str) -> Attached:
+    """What is attached to the node: CSI volumes that exist; what the attachment itself says of the driver counts."""
+    found: Attached = {}
+    for attachment in nodes.storage.attachments_of(node_name):
+        spec = attachment.spec
+        volume = nodes.storage.volume(spec.source.persistent_volume_name or "")
+        if spec.attacher and volume is not None and volume.spec.csi is not None:
+            found[f"{spec.attacher}/{volume.spec.csi.volume_handle}"] = spec.attacher
+    return found
