@@ -68,6 +68,14 @@ class SchedulerCollector(Collector):
         )
         _add(needed, [], measurements.pod_attempts)
         yield needed
+        waits = HistogramMetricFamily(
+            "scheduler_permit_wait_duration_seconds",
+            "How long pods waited that a Permit plugin held back, by what came of it.",
+            labels=["result"],
+        )
+        for result, histogram in sorted(measurements.permit_wait_seconds.items()):
+            _add(waits, [result], histogram)
+        yield waits
         yield CounterMetricFamily(
             "scheduler_pod_scheduled_after_flush",
             "Pods bound after the flush of long unschedulable pods woke them.",

@@ -52,6 +52,18 @@ def test_a_bound_pod_counts_once_with_its_durations() -> None:
     assert found["scheduler_pod_scheduling_attempts_sum", ()] == 1
 
 
+def test_waiting_on_permit_shows_by_what_came_of_it() -> None:
+    scheduler = make_scheduler()
+    for result, seconds in (("Success", 0.5), ("Success", 1.0), ("Unschedulable", 20.0)):
+        scheduler.state.measurements.permit_waited(result, seconds)
+    found = samples(scheduler)
+
+    name = "scheduler_permit_wait_duration_seconds"
+    assert found[f"{name}_sum", (("result", "Success"),)] == 1.5
+    assert found[f"{name}_count", (("result", "Success"),)] == 2
+    assert found[f"{name}_bucket", (("le", "16.384"), ("result", "Unschedulable"))] == 0
+
+
 def test_histogram_buckets_are_cumulative() -> None:
     scheduler = make_scheduler()
     for seconds in (0.0005, 0.0015, 100.0):

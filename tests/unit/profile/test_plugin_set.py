@@ -6,12 +6,17 @@ from typing import Any
 
 import pytest
 
+from scheduler.framework.binding import PermitAnswer, PreBindDone, PreFlight
 from scheduler.framework.plugin import (
     BindPlugin,
     FilterPlugin,
+    PermitPlugin,
     Plugin,
+    PostBindPlugin,
+    PreBindPlugin,
     PreEnqueuePlugin,
     QueueSortPlugin,
+    ReservePlugin,
     ScorePlugin,
 )
 from scheduler.framework.status import SUCCESS
@@ -49,6 +54,36 @@ class Bind(BindPlugin):
     pass
 
 
+class Hold(ReservePlugin):
+    def reserve(self, state: Any, pod: Any, node_name: str, handle: Any) -> Any:
+        return SUCCESS
+
+    def unreserve(self, state: Any, pod: Any, node_name: str, handle: Any) -> None:
+        pass
+
+
+class Wait(PermitPlugin):
+    def permit(self, state: Any, pod: Any, node_name: str, handle: Any) -> Any:
+        return PermitAnswer()
+
+
+class Prepare(PreBindPlugin):
+    def pre_bind_pre_flight(self, state: Any, pod: Any, node_name: str, handle: Any) -> Any:
+        return PreFlight()
+
+    def pre_bind(self, state: Any, pod: Any, node_name: str, handle: Any, answers: Any) -> Any:
+        return PreBindDone()
+
+
+class Tell(PostBindPlugin):
+    def post_bind(self, state: Any, pod: Any, node_name: str, handle: Any) -> None:
+        pass
+
+
+class Whole(Hold, Wait, Prepare, Tell):
+    pass
+
+
 def plugins(**classes: type[Plugin]) -> dict[str, Plugin]:
     made = {}
     for name, cls in classes.items():
@@ -56,7 +91,7 @@ def plugins(**classes: type[Plugin]) -> dict[str, Plugin]:
     return made
 
 
-KNOWN = plugins(A=Both, B=Both, C=Both, F=Filtering, S=Scoring, G=Gate, Q=Sort, D=Bind)
+KNOWN = plugins(A=Both, B=Both, C=Both, F=Filtering, S=Scoring, G=Gate, Q=Sort, D=Bind, H=Hold, W=Whole, V=Whole)
 
 
 def on(*names: str) -> tuple[Enabled, ...]:
@@ -184,3 +219,39 @@ def test_the_profile_runs_what_the_set_holds() -> None:
     assert profile.pre_enqueue == (KNOWN["G"],)
     assert profile.filter == (KNOWN["A"], KNOWN["F"])
     assert [(one.plugin, one.weight) for one in profile.score] == [(KNOWN["A"], 4)]
+
+
+BINDING_POINTS = ("reserve", "permit", "preBind", "postBind")
+
+
+def test_plugins_of_the_binding_cycle_are_expanded_as_all_others() -> None:
+    found, errors = expanded(
+        multiPoint=Selection(on("H", "W", "F", "V")), permit=Selection(on("V"), ("W",)), postBind=Selection((), ("*",))
+    )
+
+    assert errors == []
+    assert {point: found.names(point) for point in BINDING_POINTS} == {
+        "reserve": ("H", "W", "V"),
+        "permit": ("V",),
+        "preBind": ("W", "V"),
+        "postBind": (),
+    }
+
+
+@pytest.mark.parametrize(
+    ("point", "interface"),
+    [("permit", "PermitPlugin"), ("preBind", "PreBindPlugin"), ("postBind", "PostBindPlugin")],
+)
+def test_a_plugin_of_another_point_of_the_binding_cycle_is_reported(point: str, interface: str) -> None:
+    _, errors = expanded(**{point: Selection(on("H"))})
+
+    assert errors == [f'at[0]: plugin "H" does not extend {interface} plugin']
+
+
+def test_the_profile_runs_the_plugins_of_the_binding_cycle() -> None:
+    found, _ = expanded(multiPoint=Selection(on("Q", "D", "H", "W")))
+    profile = found.profile("mine")
+
+    assert profile.reserve == (KNOWN["H"], KNOWN["W"])
+    for plugins_of_point in (profile.permit, profile.pre_bind, profile.post_bind):
+        assert plugins_of_point == (KNOWN["W"],)

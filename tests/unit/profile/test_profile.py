@@ -11,6 +11,7 @@ from scheduler.framework.plugin import CycleState, FilterPlugin, SignPlugin, Uns
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.failure import PluginFailure
+from tests.support.binding_plugins import scripted
 from tests.support.builders import make_pod
 from tests.support.core_run import default_profiles
 from tests.support.scripted_plugins import (
@@ -179,3 +180,30 @@ def test_plugins_that_can_reject_a_pod_say_what_they_want_to_hear() -> None:
     assert {plugin.name for plugin in rejecting if not default.events_of(plugin.name)} == set()
     assert isinstance(rejecting[-1], FilterPlugin)
     assert CycleState == dict[str, Any]
+
+
+def test_plugins_of_the_binding_cycle_are_listed_once_in_order() -> None:
+    first, second = scripted("First", []), scripted("Second", [])
+
+    assert make_profile(named(Filter, "F"), first, second).binding_plugins == (first, second)
+    assert make_profile(named(Filter, "F")).binding_plugins == ()
+
+
+def test_the_plugins_say_which_of_them_take_part_for_a_pod() -> None:
+    always, never = scripted("Always", []), scripted("Never", [], only="somebody else")
+
+    assert make_profile(never, always).taking_part(POD) == (always,)
+
+
+def test_kinds_that_prebind_plugins_write_are_named_once() -> None:
+    one = scripted("One", [], patches=("PersistentVolumeClaim", "PersistentVolume"))
+    other = scripted("Other", [], patches=("PersistentVolume",))
+
+    assert make_profile(one, other).patched_kinds() == ("PersistentVolume", "PersistentVolumeClaim")
+    assert make_profile().patched_kinds() == ()
+
+
+def test_a_plugin_of_the_binding_cycle_that_says_nothing_of_events_hears_of_everything() -> None:
+    heard = make_profile(scripted("Held", [])).events_of("Held")
+
+    assert ClusterEvent(EventResource.NODE, ActionType.ALL) in heard
