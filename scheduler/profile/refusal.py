@@ -36,7 +36,7 @@ def _own_rule(spec: PodSpec) -> str | None:
 def _volume(spec: PodSpec) -> str | None:
     for volume in spec.volumes or ():
         if is_storage(volume):
-            return _missing(f"volume {volume.name!r}", "VolumeBinding")
+            return _missing(f"volume {volume.name!r}", "VolumeRestrictions")
     return None
 
 

@@ -30,6 +30,8 @@ from scheduler.plugins.pod_topology_spread import validate as validate_topology_
 from scheduler.plugins.priority_sort import PrioritySort
 from scheduler.plugins.scheduling_gates import SchedulingGates
 from scheduler.plugins.taint_toleration import TaintToleration
+from scheduler.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
+from scheduler.plugins.volume_binding import validate as validate_volume_binding
 from scheduler.profile.plugin_set import Enabled, Selection
 
 
@@ -56,6 +58,7 @@ IN_TREE: Registry = {
     "NodePorts": Registration(NodePorts),
     "NodeResourcesFit": Registration(NodeResourcesFit, NodeResourcesFitArgs, validate_fit),
     "PodTopologySpread": Registration(PodTopologySpread, PodTopologySpreadArgs, validate_topology_spread),
+    "VolumeBinding": Registration(VolumeBinding, VolumeBindingArgs, validate_volume_binding),
     "NodeResourcesBalancedAllocation": Registration(
         NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs, validate_balanced_allocation
     ),

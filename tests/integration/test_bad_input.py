@@ -296,7 +296,7 @@ REFUSED = {
     "claim": (
         pod_manifest("claim", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]),
         "volume 'data'",
-        "VolumeBinding",
+        "VolumeRestrictions",
     ),
     "device": (
         pod_manifest("device", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}]),

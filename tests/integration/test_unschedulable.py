@@ -33,7 +33,6 @@ profiles:
       disabled:
       - {name: VolumeRestrictions}
       - {name: NodeVolumeLimits}
-      - {name: VolumeBinding}
       - {name: VolumeZone}
       - {name: DynamicResources}
       - {name: DefaultPreemption}

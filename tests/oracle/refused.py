@@ -12,7 +12,7 @@ NEEDED = {
     "anti-affinity": "InterPodAffinity",
     "preferred": "InterPodAffinity",
     "known anti-affinity": "InterPodAffinity",
-    "volume": "VolumeBinding",
+    "volume": "VolumeRestrictions",
     "claims": "DynamicResources",
     "device class": "DynamicResources",
 }

@@ -12,7 +12,7 @@ from tests.support.scheduler_configurations import HEADER
 
 KUBE = "".join(f"{key}: {value}\n" for key, value in HEADER.items())
 REPRISE = "apiVersion: reprise.dev/v1alpha1\nkind: RepriseConfiguration\n"
-LEFT_OUT = "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, DynamicResources, DefaultPreemption"
+LEFT_OUT = "VolumeRestrictions, NodeVolumeLimits, VolumeZone, DynamicResources, DefaultPreemption"
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_good_file_is_answered_with_the_plugins_of_each_profile(
 
     filters = (
         "NodeName,NodeUnschedulable,TaintToleration,NodeAffinity,NodePorts,NodeResourcesFit,"
-        "PodTopologySpread,InterPodAffinity,NodeDeclaredFeatures"
+        "VolumeBinding,PodTopologySpread,InterPodAffinity,NodeDeclaredFeatures"
     )
     assert code == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -74,10 +74,11 @@ def test_a_good_file_is_answered_with_the_plugins_of_each_profile(
         (
             "profile packing: preEnqueue=SchedulingGates queueSort=PrioritySort "
             f"preFilter={filters} filter={filters} "
-            "preScore=TaintToleration,NodeAffinity,NodeResourcesFit,PodTopologySpread,InterPodAffinity,NodeResourcesBalancedAllocation "
-            "score=NodeResourcesFit*5,TaintToleration*3,NodeAffinity*2,PodTopologySpread*2,InterPodAffinity*2,"
+            "preScore=TaintToleration,NodeAffinity,NodeResourcesFit,VolumeBinding,PodTopologySpread,InterPodAffinity,"
+            "NodeResourcesBalancedAllocation "
+            "score=NodeResourcesFit*5,TaintToleration*3,NodeAffinity*2,VolumeBinding*1,PodTopologySpread*2,InterPodAffinity*2,"
             "NodeResourcesBalancedAllocation*1,ImageLocality*1 "
-            "bind=DefaultBinder"
+            "reserve=VolumeBinding preBind=VolumeBinding bind=DefaultBinder"
         ),
         "profile first-fit: queueSort=PrioritySort preFilter=NodeResourcesFit filter=NodeResourcesFit bind=DefaultBinder",
     ]

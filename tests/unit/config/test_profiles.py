@@ -13,7 +13,7 @@ from scheduler.framework.plugin import Plugin
 from scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from scheduler.profile.registry import IN_TREE, Registration
 
-NOT_YET = "VolumeRestrictions, NodeVolumeLimits, VolumeBinding, VolumeZone, DynamicResources, DefaultPreemption"
+NOT_YET = "VolumeRestrictions, NodeVolumeLimits, VolumeZone, DynamicResources, DefaultPreemption"
 
 
 def configuration(*, evaluate: bool = False, extenders: Any = (), **fields: Any) -> Configuration:
@@ -144,11 +144,11 @@ def test_disabling_a_plugin_that_nobody_knows_is_a_warning() -> None:
 @pytest.mark.parametrize(
     ("score", "is_accepted"),
     [
-        # TaintToleration 3, NodeAffinity 2, Fit 1, PodTopologySpread 2, InterPodAffinity 2, BalancedAllocation 1 and
-        # ImageLocality's own: 100 times their sum
+        # TaintToleration 3, NodeAffinity 2, Fit 1, VolumeBinding 1, PodTopologySpread 2, InterPodAffinity 2,
+        # BalancedAllocation 1 and ImageLocality's own: 100 times their sum
         # has to stay below 2**31 = 2,147,483,648.
-        (21_474_836 - 11, True),
-        (21_474_836 - 10, False),
+        (21_474_836 - 12, True),
+        (21_474_836 - 11, False),
         (2**31 - 1, False),
         (-1, False),
     ],

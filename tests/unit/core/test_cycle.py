@@ -160,7 +160,7 @@ def test_a_pod_that_needs_a_missing_rule_is_refused_before_any_node_is_looked_at
     core.pods(pod)
     result = core.decide(5.0)
 
-    message = "pod needs volume 'data', and VolumeBinding is not implemented yet: use another scheduler for this pod"
+    message = "pod needs volume 'data', and VolumeRestrictions is not implemented yet: use another scheduler for this pod"
     assert result.instructions == failure(pod, message, reason="SchedulerError", now=5.0)
     assert (result.outcome, result.plugins) == ("error", ("MissingRule",))
     assert core.rooms(pod) == ["unschedulable"]

@@ -51,7 +51,7 @@ SPECS: dict[str, tuple[dict[str, Any], str]] = {
     **{
         f"volume {kind}": (
             {"volumes": [{"name": "ok", "emptyDir": {}}, {"name": "data", kind: {}}]},
-            "volume 'data', and VolumeBinding",
+            "volume 'data', and VolumeRestrictions",
         )
         for kind in STORAGE_VOLUMES
     },
