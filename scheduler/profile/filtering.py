@@ -139,7 +139,8 @@ class Filtering:
             if rows is None:
                 self.is_void = True
             elif len(rows):
-                changed = np.union1d(changed, rows)
+                # To find the union takes longer than many a rule, and mostly there is but one.
+                changed = np.union1d(changed, rows) if len(changed) else rows
         return renewed, None if any(column.failure is not None for column in renewed) else changed
 
     def _decide(self, table: NodeTable, row: int) -> None:

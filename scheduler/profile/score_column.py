@@ -77,6 +77,13 @@ class ScoreColumn:
         self._extrema.lose()
         self.settle(feasible)
 
+    def note_inputs(self, table: NodeTable, feasible: BoolArray) -> None:
+        """The scores stay what they are with the inputs beyond the row as they are now."""
+        try:
+            self._token = self._token_now(table, feasible)
+        except Exception as error:
+            raise self._failed(error) from error
+
     def has_new_inputs(self, table: NodeTable, feasible: BoolArray) -> bool:
         """Whether an input beyond the row changed since all rows were scored; that of Input.FEASIBLE is not looked at."""
         try:

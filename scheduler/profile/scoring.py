@@ -131,9 +131,13 @@ class Scoring:
         before = [column.skipped for column in renewed]
         for column in renewed:
             column.run_pre_score(table, feasible)
+        scored = [column for column, skipped in zip(renewed, before, strict=True) if not (skipped and column.skipped)]
         for column in renewed:
-            column.score_all(table, feasible)
-        return [column for column, skipped in zip(renewed, before, strict=True) if not (skipped and column.skipped)]
+            if column in scored:
+                column.score_all(table, feasible)
+            else:
+                column.note_inputs(table, feasible)
+        return scored
 
     def _resize(self, size: int) -> None:
         if len(self.totals) != size:
