@@ -26,10 +26,14 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """``steps(nodes, pods, now)`` gives the pods; ``cpu`` and ``pods_per_node`` are what each node has."""
+    """``steps(nodes, pods, now)`` gives the pods; ``cpu`` and ``pods_per_node`` are what each node has.
+
+    ``there(nodes)``: pods that are on the nodes from the beginning.
+    """
 
     name: str
     steps: Callable[[int, int, float], Iterator[Step]]
+    there: Callable[[int], Iterator[Pod]] | None = None
     cpu: str = "64"
     pods_per_node: int = 1_000_000
 
@@ -47,8 +51,17 @@ def build_node(index: int, case: Case, *, label: str = "") -> Node:
     return msgspec.convert(raw, Node)
 
 
-def build_pod(index: int, *, cpu: str = "1m", memory: str = "1Mi", host_port: int = 0) -> Pod:
-    """One pod of a shape."""
+def build_pod(
+    index: int,
+    *,
+    prefix: str = "pod",
+    cpu: str = "1m",
+    memory: str = "1Mi",
+    host_port: int = 0,
+    labels: dict[str, str] | None = None,
+    **spec: Any,
+) -> Pod:
+    """One pod of a shape; further fields of its spec as the API names them."""
     container: dict[str, Any] = {
         "name": "main",
         "image": "bench/app:1",
@@ -57,8 +70,13 @@ def build_pod(index: int, *, cpu: str = "1m", memory: str = "1Mi", host_port: in
     if host_port:
         container["ports"] = [{"containerPort": host_port, "hostPort": host_port}]
     raw = {
-        "metadata": {"name": f"pod-{index:06}", "namespace": NAMESPACE, "uid": f"uid-pod-{index}"},
-        "spec": {"schedulerName": SCHEDULER_NAME, "containers": [container]},
+        "metadata": {
+            "name": f"{prefix}-{index:06}",
+            "namespace": NAMESPACE,
+            "uid": f"uid-{prefix}-{index}",
+            **({"labels": labels} if labels else {}),
+        },
+        "spec": {"schedulerName": SCHEDULER_NAME, "containers": [container], **spec},
     }
     return msgspec.convert(raw, Pod)
 
@@ -94,6 +112,24 @@ def _unschedulable(_nodes: int, pods: int, _now: float) -> Iterator[Step]:
     return (Step(build_pod(index, cpu="1000" if index % 2 else "1m")) for index in range(pods))
 
 
+def _apart(app: str) -> dict[str, Any]:
+    """Required anti-affinity to pods of the same app on a node."""
+    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": app}}}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def _one_a_node_by_affinity(nodes: int, pods: int, _now: float) -> Iterator[Step]:
+    return (Step(build_pod(index, labels={"app": "web"}, affinity=_apart("web"))) for index in range(min(nodes, pods)))
+
+
+def _two_on_each(nodes: int) -> Iterator[Pod]:
+    """One of an app that keeps apart as well, and one of an app that does not care."""
+    for index in range(nodes):
+        there = {"nodeName": f"node-{index:06}"}
+        yield build_pod(index, prefix="db", labels={"app": "db"}, affinity=_apart("db"), **there)
+        yield build_pod(index, prefix="job", labels={"app": f"job-{index % 100}"}, **there)
+
+
 NODE_EVENTS = Case(name="a node event every 100 pods", steps=_node_events)
 CASES = (
     Case(name="same shape", steps=_same_shape),
@@ -102,4 +138,5 @@ CASES = (
     Case(name="nodes that fill up", steps=_filling),
     NODE_EVENTS,
     Case(name="an unschedulable shape between schedulable ones", steps=_unschedulable),
+    Case(name="hostname anti-affinity", steps=_one_a_node_by_affinity, there=_two_on_each),
 )

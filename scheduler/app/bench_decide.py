@@ -72,6 +72,8 @@ def _decide(case: Case, nodes: int, pods: int, batching: BatchOptions) -> tuple[
     scheduler = Scheduler(profiles, seed=SEED, backoff=configuration.backoff, batching=batching)
     for index in range(nodes):
         scheduler.handle(NodeApplied(now=NOW, node=build_node(index, case)))
+    for pod in () if case.there is None else case.there(nodes):
+        scheduler.handle(PodApplied(now=NOW, pod=pod))
     spare_what_is_loaded()
     took: list[int] = []
     steps = iter(case.steps(nodes, pods, NOW))

@@ -57,21 +57,16 @@ class WeightedAffinityTerm(NamedTuple):
 
 
 class AffinityTerms(NamedTuple):
-    """All terms of a pod. A list with a term that cannot be read is empty, and ``error`` says why; else that is ""."""
+    """All terms of a pod. A list with a term that cannot be read is empty, and ``error`` says why; else that is "".
+
+    ``held``: the terms as other pods meet them.
+    """
 
     required_affinity: tuple[AffinityTerm, ...] = ()
     required_anti_affinity: tuple[AffinityTerm, ...] = ()
     preferred: tuple[WeightedAffinityTerm, ...] = ()
     error: str = ""
-
-    @property
-    def held(self) -> tuple[HeldTerm, ...]:
-        """As other pods meet them."""
-        return (
-            *(HeldTerm(REQUIRED_ANTI_AFFINITY, 0, term) for term in self.required_anti_affinity),
-            *(HeldTerm(REQUIRED_AFFINITY, 0, term) for term in self.required_affinity),
-            *(HeldTerm(PREFERRED, weight, term) for weight, term in self.preferred),
-        )
+    held: tuple[HeldTerm, ...] = ()
 
 
 class ReachingTerms(NamedTuple):
@@ -124,7 +119,13 @@ def _terms_of(namespace: str, rules: bytes) -> AffinityTerms:
     required_anti_affinity = _all("requiredAntiAffinityTerms", plain, anti_affinity.required, errors)
     preferred = _all("preferredAffinityTerms", weighted(1), affinity.preferred, errors)
     preferred += _all("preferredAntiAffinityTerms", weighted(-1), anti_affinity.preferred, errors)
-    return AffinityTerms(required_affinity, required_anti_affinity, preferred, aggregate(errors) if errors else "")
+    held = (
+        *(HeldTerm(REQUIRED_ANTI_AFFINITY, 0, term) for term in required_anti_affinity),
+        *(HeldTerm(REQUIRED_AFFINITY, 0, term) for term in required_affinity),
+        *(HeldTerm(PREFERRED, weight, term) for weight, term in preferred),
+    )
+    error = aggregate(errors) if errors else ""
+    return AffinityTerms(required_affinity, required_anti_affinity, preferred, error, held)
 
 
 def _all(name: str, read: Callable[[Given], Term], given: list[Given] | None, errors: list[str]) -> tuple[Term, ...]:

@@ -8,89 +8,139 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler.framework import ops
-from scheduler.framework.columns import same_verdict
-from scheduler.framework.ops import BoolArray, Bools, IdArray, IntArray, Ints
+from scheduler.framework.ops import BoolArray, Bools, IntArray, Ints
+from scheduler.framework.plugin import CycleState
 from scheduler.framework.view import NodeView
 
 
-class Occupied(NamedTuple):
-    """``holds[id]``: whether a node with that value of the label has one of the pods; False without the label."""
+class Topology(NamedTuple):
+    """The values of one label key, for as long as no node comes, goes or is labelled otherwise.
 
-    key: str
-    holds: BoolArray
+    ``ids``: of each row, 0 without the label; below ``size``. ``labelled``: the rows with the label, None for all of them.
+    ``is_unique``: no two rows have a value in common, so that each is a domain of its own.
+    """
+
+    version: int
+    ids: IntArray
+    size: int
+    labelled: BoolArray | None
+    is_unique: bool
+
+
+def topology(state: CycleState, nodes: NodeView, key: str) -> Topology:
+    """Of all rows."""
+    known: dict[str, Topology] = state.setdefault("topologies", {})
+    found = known.get(key)
+    if found is None or found.version != nodes.domain_version:
+        ids = np.asarray(nodes.label(key), dtype=np.int64)
+        rows_with = np.bincount(ids, minlength=1)
+        labelled = ids != 0
+        is_unique = bool((rows_with[1:] <= 1).all())
+        everywhere = bool(labelled.all())
+        found = known[key] = Topology(
+            nodes.domain_version, ids, len(rows_with), None if everywhere else labelled, is_unique
+        )
+    return found
+
+
+class Occupied:
+    """Which domains of a label have one of some pods; a node without the label is in none.
+
+    ``rows``: for each row whether its domain has one.
+    """
+
+    __slots__ = ("_by_id", "_topology", "key", "rows")
+
+    def __init__(self, key: str, of: Topology, rows: BoolArray, by_id: BoolArray | None) -> None:
+        self.key = key
+        self.rows = rows
+        self._topology = of
+        self._by_id = by_id
 
     def of(self, nodes: NodeView) -> Bools:
         """Whether the node's domain has one of the pods."""
-        holds: Bools = ops.gather(self.holds, nodes.label(self.key))
+        if nodes.is_all:
+            return self.rows
+        if self._by_id is None:
+            self._by_id = np.zeros(self._topology.size, np.bool_)
+            self._by_id[self._topology.ids[self.rows]] = True
+        holds: Bools = ops.gather(self._by_id, nodes.label(self.key))
         return holds
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.rows.any()
 
-class Weights(NamedTuple):
-    """``sums[id]``: what a node with that value of the label gets; 0 without the label."""
 
-    key: str
-    sums: IntArray
+def occupied(state: CycleState, nodes: NodeView, key: str, columns: Iterable[Ints]) -> Occupied:
+    """The domains with at least one of the pods that these columns of all rows count."""
+    of = topology(state, nodes, key)
+    counted = np.zeros(len(of.ids), np.bool_)
+    for column in columns:
+        counted |= np.not_equal(column, 0)
+    if of.is_unique:
+        if of.labelled is not None:
+            counted &= of.labelled
+        return Occupied(key, of, counted, None)
+    by_id = np.zeros(of.size, np.bool_)
+    by_id[of.ids[counted]] = True
+    by_id[0] = False
+    return Occupied(key, of, by_id[of.ids], by_id)
+
+
+class Weights:
+    """What the domains of a label add to a score; nothing for a node without the label."""
+
+    __slots__ = ("_by_id", "_rows", "key")
+
+    def __init__(self, key: str, by_id: IntArray, rows: IntArray) -> None:
+        self.key = key
+        self._by_id = by_id
+        self._rows = rows
 
     def of(self, nodes: NodeView) -> Ints:
-        sums: Ints = ops.gather(self.sums, nodes.label(self.key))
+        if nodes.is_all:
+            return self._rows
+        sums: Ints = ops.gather(self._by_id, nodes.label(self.key))
         return sums
 
 
-def _ids(nodes: NodeView, key: str) -> tuple[IdArray, int]:
-    """The ids of all rows, and how many ids that takes."""
-    ids = nodes.label(key)
-    assert isinstance(ids, np.ndarray)
-    return ids, int(ids.max(initial=0)) + 1
-
-
-def occupied(nodes: NodeView, key: str, columns: Iterable[Ints]) -> Occupied:
-    """The domains with at least one of the pods that these columns of all rows count."""
-    ids, size = _ids(nodes, key)
-    holds = np.zeros(size, np.bool_)
-    for column in columns:
-        holds[ids[np.flatnonzero(column)]] = True
-    holds[0] = False
-    return Occupied(key, holds)
-
-
-def weights(nodes: NodeView, key: str, weighted: Iterable[tuple[int, Ints]]) -> Weights | None:
+def weights(state: CycleState, nodes: NodeView, key: str, weighted: Iterable[tuple[int, Ints]]) -> Weights | None:
     """What the pods of a domain add up to, each with the weight of its column; None when no domain has any of them."""
-    ids, size = _ids(nodes, key)
-    labelled = ids != 0
-    total = np.zeros(len(ids), np.int64)
-    found = False
+    of = topology(state, nodes, key)
+    total = np.zeros(len(of.ids), np.int64)
+    counts = False
     for weight, column in weighted:
-        found = found or bool(np.any(column, where=labelled))
+        counts = counts or bool(np.any(column, where=True if of.labelled is None else of.labelled))
         total += np.multiply(column, weight)
-    if not found:
+    if not counts:
         return None
     # Exact: sums of weights of up to 100 stay far below 2**53.
-    sums = np.bincount(ids, weights=total, minlength=size).astype(np.int64)
-    sums[0] = 0
-    return Weights(key, sums)
+    by_id = np.bincount(of.ids, weights=total, minlength=of.size).astype(np.int64)
+    by_id[0] = 0
+    return Weights(key, by_id, by_id[of.ids])
 
 
-def any_of(domains: Iterable[Occupied], nodes: NodeView) -> Bools:
-    """Whether any of the node's domains has one of the pods."""
+def any_of(domains: Iterable[Occupied], nodes: NodeView) -> Bools | None:
+    """Whether any of the node's domains has one of the pods; None when there is none to look at."""
     found: Bools | None = None
     for each in domains:
         holds = each.of(nodes)
         found = holds if found is None else found | holds
-    return same_verdict(nodes, False) if found is None else found
+    return found
 
 
 def all_of(domains: Iterable[Occupied], nodes: NodeView) -> Bools:
     """Whether each of the node's domains has one of the pods."""
-    found: Bools | None = None
+    found: Bools = True
     for each in domains:
-        holds = each.of(nodes)
-        found = holds if found is None else found & holds
-    return same_verdict(nodes, True) if found is None else found
+        found = found & each.of(nodes)
+    return found
 
 
 def has_all_keys(domains: Iterable[Occupied], nodes: NodeView) -> Bools:
     """Whether the node has every one of the labels."""
-    found = same_verdict(nodes, True)
+    found: Bools = True
     for each in domains:
         found = found & (nodes.label(each.key) != 0)
     return found

@@ -130,11 +130,9 @@ class InterPodAffinity(
         return (keys, tuple([labels.get(key) for key in keys]))
 
     def reads_namespace(self, pod: PodInfo, nodes: NodeView, name: str) -> bool:
-        terms = affinity_terms(pod.pod)
-        own = (*terms.required_affinity, *terms.required_anti_affinity, *(term for _, term in terms.preferred))
         # A term of another pod looks at the labels of this pod's namespace alone.
         is_own = name == pod.pod.metadata.namespace
-        return (is_own and nodes.selects_namespaces) or any(map(depends_on_namespaces, own))
+        return (is_own and nodes.selects_namespaces) or depends_on_namespaces(pod)
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         return (

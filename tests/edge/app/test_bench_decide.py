@@ -16,6 +16,7 @@ HIT_RATIOS = {
     "nodes that fill up": 0.975,
     "a node event every 100 pods": 0.99,
     "an unschedulable shape between schedulable ones": 0.98,
+    "hostname anti-affinity": 0.95,
 }
 
 
