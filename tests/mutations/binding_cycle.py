@@ -165,4 +165,11 @@ MUTANTS = (
         ("        if patch.resource_version:\n", "        if True:\n"),
         ("(document.get(name) is None) if value is None else", "True if value is None else"),
     ),
+    *mutants(
+        "scheduler/app/runtime.py",
+        "tests/edge/app/test_binding_plugins.py",
+        # Pods that wait keep others from being decided on.
+        (" - len(self.state.binding_cycles.before_bind)", ""),
+        (", *rights_to_patch(patched))", ")"),
+    ),
 )
