@@ -144,11 +144,11 @@ class Profile:
         Raises:
             PluginFailure: a plugin failed.
         """
-        found = []
+        found: tuple[BindingCyclePlugin, ...] = ()  # and so it stays for nearly all pods
         for plugin in self.binding_plugins:
             try:
                 if plugin.takes_part(pod):
-                    found.append(plugin)
+                    found = (*found, plugin)
             except Exception as error:
                 text = f'asking plugin "{plugin.name}" whether it takes part in binding: {error}'
                 raise PluginFailure(text, plugin.name, Stage.RESERVE) from error
