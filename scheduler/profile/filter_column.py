@@ -49,6 +49,8 @@ class FilterColumn:
         """Bits of the masks that stand for a failure on that row."""
         self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
         self.cells = self.masks.data
+        self.may_refuse = False
+        """Whether some row can have a mask that is not 0."""
         self.failure: PluginFailure | None = None
 
     def _failed(self, error: Exception) -> PluginFailure:
@@ -67,10 +69,12 @@ class FilterColumn:
                     self.masks[:] = 0
                 else:
                     self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
+                self.may_refuse = bool(self.masks.any())
             elif self.skipped:
                 self.masks[rows] = 0
             else:
-                self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
+                masks = self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
+                self.may_refuse = self.may_refuse or bool(np.any(masks))
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             self.failure = self._failed(error)
             self.failure.__cause__ = error
@@ -82,6 +86,7 @@ class FilterColumn:
             if mask == self.cells[row]:
                 return False
             self.cells[row] = mask
+            self.may_refuse = True
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             self.failure = self._failed(error)
             self.failure.__cause__ = error

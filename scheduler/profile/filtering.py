@@ -12,7 +12,7 @@ from scheduler.framework.facet import Facet
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
-from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, few_or_many, merged, rows_for
+from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, few_or_many, merged, rows_for, union
 from scheduler.profile.filter_column import FilterColumn
 
 FEASIBLE = -1
@@ -78,7 +78,7 @@ class Filtering:
                 rows = rows_for(changes, column.facets)
                 if len(rows) and column not in renewed:
                     column.evaluate(table, rows)
-            self._conclude(table, others if others is None else np.union1d(changes.rows, others))
+            self._conclude(table, others if others is None else union(changes.rows, others))
         elif changes:
             self._refresh_few(table, changes)
 
@@ -139,8 +139,7 @@ class Filtering:
             if rows is None:
                 self.is_void = True
             elif len(rows):
-                # To find the union takes longer than many a rule, and mostly there is but one.
-                changed = np.union1d(changed, rows) if len(changed) else rows
+                changed = union(changed, rows)
         return renewed, None if any(column.failure is not None for column in renewed) else changed
 
     def _decide(self, table: NodeTable, row: int) -> None:
@@ -173,10 +172,13 @@ class Filtering:
         count = table.size if rows is None else len(rows)
         first = np.full(count, FEASIBLE, dtype=np.int64)
         for index in range(len(self.columns) - 1, -1, -1):
+            if not self.columns[index].may_refuse:
+                continue
             masks = self.columns[index].masks
             first[(masks if rows is None else masks[rows]) != 0] = index
-        inside = self._inside(table)
-        first[~(inside if rows is None else inside[rows])] = OUTSIDE
+        if self.node_names is not None or table.node_count < table.size:
+            inside = self._inside(table)
+            first[~(inside if rows is None else inside[rows])] = OUTSIDE
         self._raise_what_was_reached(first, rows)
         if rows is None:
             self._keep(first, first == FEASIBLE)

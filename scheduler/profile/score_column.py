@@ -50,6 +50,8 @@ class ScoreColumn:
         self._token: tuple[int, ...] = ()
         self._extrema = Extrema()
         self._settled = self._extrema.values
+        self.is_sound = True
+        """No row, feasible or not, is known to have a final score outside 0..100."""
         self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
     def _keep(self, raw: IntArray, weighted: IntArray) -> None:
@@ -126,7 +128,7 @@ class ScoreColumn:
                 self.raw_cells[row] = score
             except Exception as error:
                 raise self._failed(error) from error
-        if self.normalizer is None or (was == now and score == old):
+        if self.normalizer is None or self.skipped or (was == now and score == old):
             return False
         if was:
             self._extrema.leave(old)
@@ -140,7 +142,7 @@ class ScoreColumn:
         Args:
             now: the feasible rows.
         """
-        if self.normalizer is None:
+        if self.normalizer is None or self.skipped:
             return False
         if self._extrema.is_lost:
             self._extrema.find(self.raw, now)
@@ -205,11 +207,16 @@ class ScoreColumn:
         text = f'running Normalize on Score plugins: plugin "{self.plugin.name}" failed with: {error}'
         return PluginFailure(text, self.plugin.name, Stage.NORMALIZE)
 
+    def lose_extrema(self) -> None:
+        """Many rows entered or left: ``settle`` is due, and looks at all of them."""
+        self._extrema.lose()
+
     def check(self, scores: IntArray, feasible: BoolArray) -> None:
         """Raises: PluginFailure, when a final score of a feasible row lies outside 0..100."""
         # Mostly none does, of any row: to see that takes a fifth of the time.
         if not len(scores) or (scores.min() >= 0 and scores.max() <= MAX_NODE_SCORE):
             return
+        self.is_sound = False
         scores = scores[feasible]
         wrong = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
         if len(wrong):

@@ -10,7 +10,7 @@ import numpy as np
 from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE
-from scheduler.profile.changed_rows import Few, TouchedBy, few_or_many, with_rows
+from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, few_or_many, merged
 from scheduler.profile.filtering import Filtering
 from scheduler.profile.score_column import ScoreColumn
 
@@ -61,9 +61,14 @@ class Scoring:
         self._position = table.position
         self._feasible_version = filtering.feasible_version
         self._resize(table.size)
+        is_crowd = False
         if moved and changes is not None and filtering.input_facets:
             # A node that nothing happened to can enter or leave as well.
-            changes = with_rows(changes, np.flatnonzero(self._was != filtering.feasible))
+            others = np.flatnonzero(self._was != filtering.feasible)
+            if len(others) <= FEW_ROWS and not isinstance(changes, Changes):
+                changes = merged(changes, others.tolist())
+            else:
+                is_crowd = bool(len(others))
         if changes is None:
             if self._is_old:
                 for column in self.columns:
@@ -73,11 +78,13 @@ class Scoring:
                 column.score_all(table, filtering.feasible)
             self._finish_all(table, filtering.feasible)
         elif isinstance(changes, Changes):
-            self._refresh_rows(table, filtering.feasible, changes, moved)
+            self._refresh_rows(table, filtering.feasible, changes, moved, is_crowd=is_crowd)
         else:
-            self._refresh_few(table, filtering, changes, moved)
+            self._refresh_few(table, filtering, changes, moved, is_crowd=is_crowd)
 
-    def _refresh_rows(self, table: NodeTable, feasible: BoolArray, changes: Changes, moved: bool) -> None:
+    def _refresh_rows(
+        self, table: NodeTable, feasible: BoolArray, changes: Changes, moved: bool, *, is_crowd: bool
+    ) -> None:
         renewed = self._renew(table, feasible, int(np.bitwise_or.reduce(changes.facets)), moved)
         whole = bool(renewed)
         for column in self.columns:
@@ -88,8 +95,10 @@ class Scoring:
             self._finish_all(table, feasible)
         else:
             self._finish_rows(table, feasible, changes.rows)
+            if is_crowd:
+                self._take_feasible(table, feasible)
 
-    def _refresh_few(self, table: NodeTable, filtering: Filtering, few: Few, moved: bool) -> None:
+    def _refresh_few(self, table: NodeTable, filtering: Filtering, few: Few, moved: bool, *, is_crowd: bool) -> None:
         seen = 0
         for _, facets in few:
             seen |= facets
@@ -106,13 +115,18 @@ class Scoring:
                     is_due = column.score_row(table, row, facets, was, now) or is_due
             touched.append((row, now, columns))
         whole = bool(renewed)
-        if is_due:
+        if is_crowd:
+            for column in self.columns:
+                column.lose_extrema()
+        if is_due or is_crowd:
             for column in self.columns:
                 whole = column.settle(filtering.feasible) or whole
         if whole:
             self._finish_all(table, filtering.feasible)
         else:
             self._finish_few(table, touched)
+            if is_crowd:
+                self._take_feasible(table, filtering.feasible)
 
     def _renew(self, table: NodeTable, feasible: BoolArray, facets: int, moved: bool) -> list[ScoreColumn]:
         """Score every row of the columns of which an input beyond the row has changed.
@@ -155,9 +169,18 @@ class Scoring:
         finals = [column.normalized(table, None) for column in self.columns]
         self.totals[:] = 0
         for column, final in zip(self.columns, finals, strict=True):
+            column.is_sound = True
             column.check(final, feasible)
             np.multiply(final, column.weight, out=column.weighted)
             self.totals += column.weighted
+        self.keyed[:] = keyed_by(table, self.totals, feasible)
+
+    def _take_feasible(self, table: NodeTable, feasible: BoolArray) -> None:
+        """Many rows entered or left, and have the scores that they had."""
+        if not all(column.is_sound for column in self.columns):
+            self._finish_all(table, feasible)  # a score that was nobody's may be that of a feasible row now
+            return
+        self._was[:] = feasible
         self.keyed[:] = keyed_by(table, self.totals, feasible)
 
     def _finish_rows(self, table: NodeTable, feasible: BoolArray, rows: IntArray) -> None:
@@ -178,8 +201,10 @@ class Scoring:
             total = self._total_cells[row]
             for column in columns:
                 final = column.raw_cells[row] if column.normalizer is None else column.normalized_row(table, row)
-                if fits and not 0 <= final <= MAX_NODE_SCORE:
-                    raise column.out_of_range(final)
+                if not 0 <= final <= MAX_NODE_SCORE:
+                    column.is_sound = False
+                    if fits:
+                        raise column.out_of_range(final)
                 weighted = final * column.weight
                 total += weighted - column.weighted_cells[row]
                 column.weighted_cells[row] = weighted

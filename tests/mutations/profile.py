@@ -78,12 +78,15 @@ MUTANTS = (
         "scheduler/profile/scoring.py",
         f"{UNIT}scoring.py {REFRESH}",
         ("(moved and one.reads_feasible) or", "False or"),
+        ("                changes = merged(changes, others.tolist())\n", "                pass\n"),
+        ("                is_crowd = bool(len(others))\n", "                is_crowd = False\n"),
+        ("        if not all(column.is_sound for column in self.columns):\n", "        if False:\n"),
         (
-            "            changes = with_rows(changes, np.flatnonzero(self._was != filtering.feasible))\n",
-            "            pass\n",
+            "        if is_crowd:\n            for column in self.columns:\n",
+            "        if False:\n            for column in self.columns:\n",
         ),
         ("            if self._is_old:\n", "            if False:\n"),
-        ("if fits and not 0 <= final <= MAX_NODE_SCORE:", "if not 0 <= final <= MAX_NODE_SCORE:"),
+        ("                    if fits:\n", "                    if True:\n"),
         ("table.tie_key(row) if fits else BELOW_ALL", "table.tie_key(row)"),
     ),
     *mutants(
