@@ -42,7 +42,8 @@ def test_a_table_has_scores_of_nodes_that_fit_and_reasons_of_the_others(file: Pa
     printed = lines(out)
     assert printed[0] == "pod default/web, profile reprise"
     assert printed[1] == (
-        "NODE TOTAL TaintToleration NodeResourcesFit NodeResourcesBalancedAllocation ImageLocality REFUSED BY CODE REASONS"
+        "NODE TOTAL TaintToleration NodeResourcesFit VolumeBinding NodeResourcesBalancedAllocation ImageLocality "
+        "REFUSED BY CODE REASONS"
     )
     assert printed[2].startswith("z-large ")
     assert " 0 -> 300 " in printed[2]
