@@ -85,10 +85,10 @@ class Profile:
         Raises:
             PluginFailure: a plugin failed, or returned what cannot be hashed.
         """
+        if unsigned := self.unsigned_plugin():
+            return Unsignable(f"plugin {unsigned} does not sign pods")
         fragments: list[tuple[str, Any]] = [("schedulerName", self.scheduler_name)]
-        for plugin in self.deciding_plugins():
-            if not isinstance(plugin, SignPlugin):
-                return Unsignable(f"plugin {plugin.name} does not sign pods")
+        for plugin in self._signing:
             try:
                 fragment = plugin.sign(pod)
                 frozenset((fragment,))  # what cannot be hashed fails here, where the plugin is known
@@ -98,6 +98,10 @@ class Profile:
                 return fragment
             fragments.append((plugin.name, fragment))
         return tuple(fragments)
+
+    @cached_property
+    def _signing(self) -> tuple[SignPlugin, ...]:
+        return tuple(plugin for plugin in self.deciding_plugins() if isinstance(plugin, SignPlugin))
 
     @cached_property
     def _cluster_sign(self) -> tuple[ClusterSignPlugin, ...]:
@@ -121,10 +125,18 @@ class Profile:
 
     def unsigned_plugin(self) -> str:
         """The name of a plugin that does not sign pods, so that no decision of this profile can be reused; "" if all do."""
+        return self._unsigned
+
+    @cached_property
+    def _unsigned(self) -> str:
         return next((one.name for one in self.deciding_plugins() if not isinstance(one, SignPlugin)), "")
 
     def deciding_plugins(self) -> tuple[Plugin, ...]:
         """Plugins that take part in PreFilter, Filter, PreScore or Score, each once, in order."""
+        return self._deciding
+
+    @cached_property
+    def _deciding(self) -> tuple[Plugin, ...]:
         found: dict[str, Plugin] = {}
         for plugin in (*self.pre_filter, *self.filter, *self.pre_score, *(scored.plugin for scored in self.score)):
             found.setdefault(plugin.name, plugin)
