@@ -23,7 +23,7 @@ from scheduler.core.failure import (
 )
 from scheduler.core.instruction import BindPod, Instruction, PatchObject, PatchPodStatus
 from scheduler.core.measurements import ERROR, UNSCHEDULABLE
-from scheduler.core.pre_bind import PreBindRun
+from scheduler.core.pre_bind import PreBindRun, check_step
 from scheduler.core.reserving import unreserve
 from scheduler.core.state import State
 from scheduler.core.stimulus import ObjectPatched, ObjectPatchFailed
@@ -148,8 +148,7 @@ def _step(state: State, cycle: BindingCycle, run: PreBindRun, now: float) -> Fai
 
     def pre_bind(notes: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> PreBindStep:
         step = plugin.pre_bind(notes, pod, node_name, handle, answers)
-        if step in (PreBindWrites(()), PreBindWaits(())):
-            raise ValueError("it waits for nothing that could happen")
+        check_step(plugin, step)
         return step
 
     step = ask(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from scheduler.api.storage import STORAGE_KINDS
 from scheduler.framework.binding import (
     ObjectKey,
     ObjectPatch,
@@ -84,6 +85,32 @@ class PreBindWork:
                 return left
             del self._groups[0]
         return []
+
+
+OBSERVED_KINDS = frozenset({"Node", *STORAGE_KINDS})
+"""Kinds of objects that PreBind can wait for."""
+
+
+def check_step(plugin: PreBindPlugin, step: PreBindStep) -> None:
+    """See to it that what the plugin wants to write can be written, and that what it waits for can happen.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(step, PreBindWrites):
+        for patch in step.patches:
+            if patch.kind not in plugin.patches:
+                raise ValueError(f"it patches a {patch.kind}, and does not have that kind in its patches")
+        if not step.patches:
+            raise ValueError("it waits for nothing that could happen")
+    elif isinstance(step, PreBindWaits):
+        for key in step.objects:
+            if key.kind not in OBSERVED_KINDS:
+                raise ValueError(
+                    f"it waits for a {key.kind}, and can wait for {', '.join(sorted(OBSERVED_KINDS))} only"
+                )
+        if not step.objects and step.deadline is None:
+            raise ValueError("it waits for nothing that could happen")
 
 
 def _groups(willing: Sequence[Willing]) -> Iterator[list[PreBindRun]]:

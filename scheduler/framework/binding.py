@@ -70,7 +70,10 @@ class PreBindFailed(NamedTuple):
 
 
 class PreBindWrites(NamedTuple):
-    """Objects to patch, one after the other, until one fails. PreBind is asked again with the answers, at most one for each."""
+    """Objects to patch, one after the other, until one fails. PreBind is asked again with the answers, at most one for each.
+
+    They are of the kinds that the plugin has in its ``patches``.
+    """
 
     patches: tuple[ObjectPatch, ...]
 
@@ -78,6 +81,7 @@ class PreBindWrites(NamedTuple):
 class PreBindWaits(NamedTuple):
     """PreBind is asked again when one of the objects comes, changes or goes, and when ``Handle.now`` has reached the deadline.
 
+    Objects are nodes, and those of the kinds of storage that the plugin has in its ``watches``.
     ``deadline``: seconds since the epoch; None for never.
     """
 

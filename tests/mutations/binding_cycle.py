@@ -82,6 +82,13 @@ MUTANTS = (
         ),
     ),
     *mutants(
+        "scheduler/core/pre_bind.py",
+        PRE_BIND,
+        ("            if patch.kind not in plugin.patches:\n", "            if False:\n"),
+        ("            if key.kind not in OBSERVED_KINDS:\n", "            if False:\n"),
+        ("if not step.objects and step.deadline is None:", "if not step.objects:"),
+    ),
+    *mutants(
         "scheduler/core/binding_cycles.py",
         PRE_BIND,
         # An answer to an earlier attempt is taken for one of this attempt.

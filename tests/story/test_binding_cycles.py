@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -66,6 +66,7 @@ class Holder(ReservePlugin, PreBindPlugin, PostBindPlugin):
     """Does for a pod what its label ``work`` says, and knows whom it holds a place for."""
 
     name = "Holder"
+    patches: ClassVar[tuple[str, ...]] = ("PersistentVolumeClaim",)
 
     def __init__(self) -> None:
         self.held: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from scheduler.framework.binding import (
     Handle,
@@ -51,6 +51,7 @@ class Scripted(ReservePlugin, PermitPlugin, PreBindPlugin, PostBindPlugin):
     flight: PreFlight | None = None
     steps: tuple[PreBindStep, ...] = ()
     raises: tuple[str, ...] = ()
+    patches: ClassVar[tuple[str, ...]] = ("PersistentVolumeClaim",)
     does: Mapping[str, Callable[[PodInfo, Handle], object]]
     only: str = ""
     """The one pod, by name, in which the plugin takes part; "" for all."""
@@ -90,8 +91,9 @@ class Scripted(ReservePlugin, PermitPlugin, PreBindPlugin, PostBindPlugin):
         self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle, answers: tuple[PatchAnswer, ...]
     ) -> PreBindStep:
         self._asked("pre_bind", pod, node_name, handle, answers)
-        state["steps"] = state.get("steps", 0) + 1
-        return self.steps[state["steps"] - 1]
+        number: int = state.get("steps", 0)
+        state["steps"] = number + 1
+        return self.steps[number]
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> None:
         self._asked("post_bind", pod, node_name, handle)

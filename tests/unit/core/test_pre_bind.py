@@ -188,6 +188,22 @@ def test_a_plugin_that_would_never_be_asked_again_has_failed(step: Any) -> None:
     assert run.core.state.measurements.plugin_failures == {"A": 1}
 
 
+def test_a_plugin_that_writes_what_it_has_not_declared_has_failed() -> None:
+    run = run_of(PreBindWrites((claim_patch(),)), patches=("PersistentVolume",))
+    text = "it patches a PersistentVolumeClaim, and does not have that kind in its patches"
+
+    assert run.instructions[1:] == told(f'running PreBind plugin "A": {text}', 100.0)
+
+
+def test_a_plugin_that_waits_for_what_it_will_not_hear_of_has_failed() -> None:
+    (event, _) = run_of(PreBindWaits((ObjectKey("Pod", "default", "web"),))).instructions[1:]
+
+    assert isinstance(event, RecordEvent)
+    assert event.note.startswith(
+        'running PreBind plugin "A": it waits for a Pod, and can wait for CSIDriver, CSINode, '
+    )
+
+
 def test_a_plugin_that_answers_nonsense_has_failed() -> None:
     run = run_of(None)
 
