@@ -21,6 +21,7 @@ from scheduler.app.cluster_objects import (
 from scheduler.app.explanation import RefusedError, answer, as_pending, evaluate, profile_for
 from scheduler.app.plain_cluster import PlainCluster
 from scheduler.config.configuration import Configuration, ConfigurationError, from_object
+from scheduler.framework.plugin import Unsignable
 from scheduler.framework.pod_info import PodInfo
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure
@@ -52,12 +53,20 @@ class _Session:
             # What other objects make of the pod is asked once an evaluation.
             signed = profile.sign_cluster(pod, self.cluster.cache.table)
             is_same = self._pod is not None and self._pod.pod == pod.pod and self._signed == signed
-            kept = self._evaluation if is_same else None
+            kept = self._evaluation if is_same and _is_kept_up_to_date(pod, profile) else None
             # One that fails half-way is not used again.
             self._evaluation = None
             evaluation = evaluate(pod, profile, self.cluster.cache, kept)
             self._evaluation, self._pod, self._signed = evaluation, pod, signed
             return answer(evaluation, self.cluster.cache)
+
+
+def _is_kept_up_to_date(pod: PodInfo, profile: Profile) -> bool:
+    """Whether changes of the cluster reach an evaluation of the pod: so it is with pods that have a signature, and no others."""
+    try:
+        return not isinstance(profile.sign(pod), Unsignable)
+    except PluginFailure:
+        return False
 
 
 def answer_lines(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -34,7 +34,8 @@ from scheduler.plugins.node_volume_limits.attachable import (
 
 _EXCEEDED = 0
 _FIRST_DRIVER = 1
-_MOST_DRIVERS = 61
+_MOST_DRIVERS = 40
+_MOST_FAILURES = 20
 _TOO_MANY = Reason("node(s) exceed max volume count", Code.UNSCHEDULABLE)
 
 
@@ -63,19 +64,26 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlu
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
         if not any(is_attachable(volume) for volume in pod.storage_volumes):
             return PreFilterResult(SKIP)
-        state["plans"] = tuple(_plan(pod, nodes, has_csi_node=has_csi_node) for has_csi_node in (False, True))
+        plans = tuple(_plan(pod, nodes, has_csi_node=has_csi_node) for has_csi_node in (False, True))
+        state["plans"] = plans
+        state["failures"] = _failures(nodes) if any(plan.attached for plan in plans) else []
         return PreFilterResult()
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
         plans: tuple[_Plan, ...] = state.get("plans", ())
         drivers = (Reason(_not_installed(driver), Code.UNSCHEDULABLE) for driver in _drivers(plans))
-        return (_TOO_MANY, *drivers, *_refusals(plans))
+        return (
+            _TOO_MANY,
+            *drivers,
+            *_refusals(plans),
+            *(Reason(text, Code.ERROR) for text in state.get("failures", ())),
+        )
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
         if "plans" not in state:
             raise RuntimeError(f"{self.name} is enabled for filter and not for preFilter: enable it for both")
         plans: tuple[_Plan, _Plan] = state["plans"]
-        masks = _all_masks(plans, nodes)
+        masks = _all_masks(plans, state["failures"], nodes)
         if not isinstance(masks, np.ndarray):
             return masks
         return int(masks[0]) if nodes.is_row else masks
@@ -119,11 +127,23 @@ def _plan(pod: PodInfo, nodes: NodeView, *, has_csi_node: bool) -> _Plan:
         return _Plan({}, Reason(str(error), Code.ERROR))
 
 
-def _all_masks(plans: tuple[_Plan, _Plan], nodes: NodeView) -> Masks:
+def _failures(nodes: NodeView) -> list[str]:
+    """What is wrong with volumes of pods on nodes that limit some driver; the last of very many stands for the rest."""
+    found: dict[str, None] = {}
+    doubtful = _column(nodes.doubtful_volumes) > 0
+    for position in np.flatnonzero(doubtful & _flags(nodes.has_csi_limits)).tolist():
+        try:
+            _attached_to(nodes, position)
+        except AttachError as error:
+            found[str(error)] = None
+    return list(found)[:_MOST_FAILURES]
+
+
+def _all_masks(plans: tuple[_Plan, _Plan], failures: list[str], nodes: NodeView) -> Masks:
     """For each row the mask that the plan of its kind of node makes."""
     if not any(plan != _Plan({}) for plan in plans):
         return no_reasons(nodes)
-    known = np.atleast_1d(np.asarray(nodes.has_csi_node))
+    known = _flags(nodes.has_csi_node)
     masks = np.zeros(len(known), np.uint64)
     drivers, refusals = _drivers(plans), _refusals(plans)
     for plan, rows in zip(plans, (~known, known), strict=True):
@@ -131,7 +151,8 @@ def _all_masks(plans: tuple[_Plan, _Plan], nodes: NodeView) -> Masks:
             masks[rows] = np.uint64(1 << (_FIRST_DRIVER + len(drivers) + refusals.index(plan.refusal)))
         elif plan.attached and rows.any():
             _mark_missing_drivers(masks, rows, plan.attached, drivers, nodes)
-            _mark_exceeded(masks, rows & (masks == 0), plan.attached, nodes)
+            first_failure = _FIRST_DRIVER + len(drivers) + len(refusals)
+            _mark_exceeded(masks, rows & (masks == 0), plan.attached, failures, first_failure, nodes)
     return masks
 
 
@@ -144,13 +165,19 @@ def _mark_missing_drivers(
         driver = drivers[number]
         wish = nodes.storage.csi_driver(driver) if driver in told else None
         if wish is not None and wish.spec.prevent_pod_scheduling_if_missing:
-            installed = np.atleast_1d(np.asarray(nodes.has_csi_driver(driver)))
+            installed = _flags(nodes.has_csi_driver(driver))
             masks[rows & ~installed] = np.uint64(1 << (_FIRST_DRIVER + number))
 
 
-def _mark_exceeded(masks: MaskArray, rows: BoolArray, attached: Attached, nodes: NodeView) -> None:
-    """Where volumes and attachments cannot reach a limit whatever they are, none of them is looked at."""
-    rows = rows & np.atleast_1d(np.asarray(nodes.has_csi_limits))
+def _mark_exceeded(
+    masks: MaskArray, rows: BoolArray, attached: Attached, failures: list[str], first_failure: int, nodes: NodeView
+) -> None:
+    """Where volumes and attachments cannot reach a limit whatever they are, none of them is looked at.
+
+    Args:
+        failures: what can be wrong with a volume of a pod on the node, each a reason from ``first_failure`` on.
+    """
+    rows = rows & _flags(nodes.has_csi_limits)
     if not rows.any():
         return
     held = np.add(_column(nodes.volume_count), _column(nodes.attachment_count))
@@ -158,8 +185,17 @@ def _mark_exceeded(masks: MaskArray, rows: BoolArray, attached: Attached, nodes:
     for driver, count in Counter(attached.values()).items():
         doubtful = doubtful | (held + count > _column(nodes.csi_limit(driver)))
     for position in np.flatnonzero(rows & doubtful).tolist():
-        if _is_exceeded(attached, nodes, position):
-            masks[position] = np.uint64(1 << _EXCEEDED)
+        try:
+            if _is_exceeded(attached, nodes, position):
+                masks[position] = np.uint64(1 << _EXCEEDED)
+        except AttachError as error:
+            text = str(error)
+            number = failures.index(text) if text in failures else len(failures) - 1
+            masks[position] = np.uint64(1 << (first_failure + number))
+
+
+def _flags(values: Any) -> BoolArray:
+    return np.atleast_1d(np.asarray(values, dtype=np.bool_))
 
 
 def _column(values: Any) -> IntArray:
@@ -172,21 +208,27 @@ def _is_exceeded(new: Attached, nodes: NodeView, position: int) -> bool:
     A volume that a pod there uses is attached already. One that is known only by its VolumeAttachment counts twice, as upstream.
 
     Raises:
-        RuntimeError: a volume of a pod there cannot be told.
+        AttachError: a volume of a pod there cannot be told.
     """
-    storage = nodes.storage
-    attached: Attached = {}
-    for pod in nodes.pods_with_volumes(position):
-        try:
-            attached.update(attached_by(pod, storage, has_csi_node=True, is_new=False))
-        except AttachError as error:
-            raise RuntimeError(str(error)) from error
+    attached = _attached_to(nodes, position)
     name = nodes.node_name(position)
     current = Counter(attached.values())
     current.update(driver for volume, driver in _attachments(nodes, name).items() if volume not in attached)
     more = Counter(driver for volume, driver in new.items() if volume not in attached)
-    limits = volume_limits(storage.csi_node(name))
+    limits = volume_limits(nodes.storage.csi_node(name))
     return any(driver in limits and current[driver] + count > limits[driver] for driver, count in more.items())
+
+
+def _attached_to(nodes: NodeView, position: int) -> Attached:
+    """What the pods of a node that has a CSINode attach to it.
+
+    Raises:
+        AttachError: a volume of one of them cannot be told.
+    """
+    attached: Attached = {}
+    for pod in nodes.pods_with_volumes(position):
+        attached.update(attached_by(pod, nodes.storage, has_csi_node=True, is_new=False))
+    return attached
 
 
 def _attachments(nodes: NodeView, node_name: str) -> Attached:

@@ -31,7 +31,7 @@ from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure
 from tests.support.builders import make_node, make_pod
 from tests.support.plugin_runs import FITS, Refusal, judge
-from tests.support.scripted_plugins import make_profile
+from tests.support.scripted_plugins import Filter, make_profile, named
 from tests.support.storage import (
     EBS,
     claim_volume,
@@ -376,6 +376,27 @@ def test_one_of_a_pod_that_runs_does_so_where_volumes_are_limited(volume: Volume
         evaluated(limited, claim_volume("a"))
     unlimited = one_node(pods, [*bound("a"), make_csi_node("n1", {EBS: None})])
     assert evaluated(unlimited, claim_volume("a")).feasible_count == 1
+
+
+def test_it_does_not_on_a_node_that_is_refused_before() -> None:
+    pods = [make_pod("other", node_name="n1", volumes=[UNTOLD[0][0]])]
+    storage: list[StorageObject] = [*bound("a"), make_csi_node("n1", {EBS: 100}), make_csi_node("n2", {EBS: 100})]
+    cache = cluster_of([make_node("n1"), make_node("n2")], pods, storage)
+    profile = make_profile(named(Filter, "Earlier", refuses=("n1",)), PLUGIN)
+    evaluation = Evaluation(profile, PodInfo(make_pod(volumes=[claim_volume("a")])), cache.table)
+    evaluation.refresh()
+    assert evaluation.failure_message() == "0/2 nodes are available: 1 refused."
+    assert evaluation.feasible_count == 1
+
+
+def test_failures_of_very_many_pods_are_told_by_some_of_them() -> None:
+    pods = [make_pod(f"p{number}", node_name=f"n{number}", volumes=[ephemeral_volume()]) for number in range(50)]
+    storage: list[StorageObject] = [*bound("a")]
+    for number in range(50):
+        storage += [make_claim(f"p{number}-scratch"), make_csi_node(f"n{number}", {EBS: 100})]
+    cache = cluster_of([make_node(f"n{number}") for number in range(50)], pods, storage)
+    with pytest.raises(PluginFailure, match="PVC default/p0-scratch was not created for pod default/p0"):
+        evaluated(cache, claim_volume("a"))
 
 
 def test_a_persistent_volume_that_cannot_be_told_does_not_count() -> None:
