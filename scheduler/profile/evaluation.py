@@ -15,6 +15,7 @@ from scheduler.cache.node_table import NodeTable
 from scheduler.framework.plugin import CycleState, NamespaceReader
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
+from scheduler.profile.changed_rows import input_facets_of
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.filter_column import FilterColumn
 from scheduler.profile.filtering import Filtering, Verdicts
@@ -81,8 +82,8 @@ class Evaluation:
                 skipped=plugin.name in self._skipped,
             )
             for plugin in self._profile.filter
-            # One that looks beyond the row can have something to say later.
-            if plugin.name not in self._skipped or plugin.inputs
+            # One that looks beyond the row can have something to say later, if what it looks at can change by then.
+            if plugin.name not in self._skipped or input_facets_of(plugin)
         ]
         self._filtering = Filtering(columns, node_names, outside)
         self._epoch = self._table.epoch

@@ -44,6 +44,7 @@ class ScoreColumn:
         self.normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
         # Made once: for one changed row that takes longer than many a rule.
         self._row = row_view_of(type(plugin))(table)
+        self._inputs = table.columns(plugin)
         self._state = state
         self._pod = pod
         self._pre_score = pre_score
@@ -52,6 +53,8 @@ class ScoreColumn:
         self._settled = self._extrema.values
         self.is_sound = True
         """No row, feasible or not, is known to have a final score outside 0..100."""
+        self.is_zero = False
+        """Every final score is 0: nothing of it is left to weigh and to sum up."""
         self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
     def _keep(self, raw: IntArray, weighted: IntArray) -> None:
@@ -69,34 +72,35 @@ class ScoreColumn:
     def score_all(self, table: NodeTable, feasible: BoolArray) -> None:
         """Score every row, PreScore having run."""
         try:
-            self._token = self._token_now(table, feasible)
+            self._token = self._token_now()
             if self.skipped:
                 self.raw[:] = 0
             else:
                 self.raw[:] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, feasible=feasible))
         except Exception as error:
             raise self._failed(error) from error
+        self.is_zero = self.skipped or (self.normalizer is None and not self.raw.any())
+        if self.is_zero:
+            self.weighted[:] = 0
         self._extrema.lose()
         self.settle(feasible)
 
-    def note_inputs(self, table: NodeTable, feasible: BoolArray) -> None:
+    def note_inputs(self) -> None:
         """The scores stay what they are with the inputs beyond the row as they are now."""
         try:
-            self._token = self._token_now(table, feasible)
+            self._token = self._token_now()
         except Exception as error:
             raise self._failed(error) from error
 
-    def has_new_inputs(self, table: NodeTable, feasible: BoolArray) -> bool:
+    def has_new_inputs(self) -> bool:
         """Whether an input beyond the row changed since all rows were scored; that of Input.FEASIBLE is not looked at."""
         try:
-            return self._token_now(table, feasible) != self._token
+            return self._token_now() != self._token
         except Exception as error:
             raise self._failed(error) from error
 
-    def _token_now(self, table: NodeTable, feasible: BoolArray) -> tuple[int, ...]:
-        if not self.input_facets:
-            return ()
-        return self.plugin.score_token(self._state, self._pod, table.columns(self.plugin, feasible=feasible))
+    def _token_now(self) -> tuple[int, ...]:
+        return self.plugin.score_token(self._state, self._pod, self._inputs) if self.input_facets else ()
 
     def run_pre_score(self, table: NodeTable, feasible: BoolArray) -> None:
         """Ask PreScore, if the plugin takes part in it, whether there is something to score.
@@ -115,6 +119,7 @@ class ScoreColumn:
                 self.raw[rows] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, rows))
             except Exception as error:
                 raise self._failed(error) from error
+            self.is_zero = self.is_zero and not self.raw[rows].any()
         # So many rows can have moved an extremum in ways that are dearer to follow than to look for.
         self._extrema.lose()
 
@@ -126,6 +131,8 @@ class ScoreColumn:
             try:
                 score = self.plugin.score(self._state, self._pod, self._row.at(row))
                 self.raw_cells[row] = score
+                if score:
+                    self.is_zero = False
             except Exception as error:
                 raise self._failed(error) from error
         if self.normalizer is None or self.skipped or (was == now and score == old):

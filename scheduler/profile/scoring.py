@@ -32,7 +32,8 @@ class Scoring:
         for column in self.columns:
             self._input_facets |= column.input_facets
         self._reads_feasible = any(column.reads_feasible for column in self.columns)
-        self._touched_by = TouchedBy(self.columns)
+        self._touched_by = TouchedBy(self.columns, lambda column: column.facets)
+        self._informed_by = TouchedBy(self.columns, lambda column: column.input_facets)
         self._is_old = False
         """Rows were scored before, so that PreScore was not run just now."""
         self._position = -1
@@ -139,8 +140,8 @@ class Scoring:
         """
         renewed = [
             one
-            for one in self.columns
-            if (moved and one.reads_feasible) or (facets & one.input_facets and one.has_new_inputs(table, feasible))
+            for one in (self.columns if moved else self._informed_by[facets])
+            if (moved and one.reads_feasible) or (facets & one.input_facets and one.has_new_inputs())
         ]
         before = [column.skipped for column in renewed]
         for column in renewed:
@@ -150,7 +151,7 @@ class Scoring:
             if column in scored:
                 column.score_all(table, feasible)
             else:
-                column.note_inputs(table, feasible)
+                column.note_inputs()
         return scored
 
     def _resize(self, size: int) -> None:
@@ -166,10 +167,12 @@ class Scoring:
 
     def _finish_all(self, table: NodeTable, feasible: BoolArray) -> None:
         self._was[:] = feasible
-        finals = [column.normalized(table, None) for column in self.columns]
-        self.totals[:] = 0
-        for column, final in zip(self.columns, finals, strict=True):
+        for column in self.columns:
             column.is_sound = True
+        counting = [column for column in self.columns if not column.is_zero]
+        finals = [column.normalized(table, None) for column in counting]
+        self.totals[:] = 0
+        for column, final in zip(counting, finals, strict=True):
             column.check(final, feasible)
             np.multiply(final, column.weight, out=column.weighted)
             self.totals += column.weighted

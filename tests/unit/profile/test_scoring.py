@@ -8,6 +8,7 @@ import pytest
 
 from scheduler.cache.cache import Cache
 from scheduler.framework.columns import same_score
+from scheduler.framework.facet import Input
 from scheduler.framework.ops import Ints
 from scheduler.framework.plugin import CycleState, Plugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
@@ -205,3 +206,41 @@ def test_a_plugin_that_reads_nothing_scores_new_nodes_too(count: int) -> None:
     evaluation.refresh_scores()
 
     assert [evaluation.total(row) for row in range(3 + count)] == [40] * (3 + count)
+
+
+@pytest.mark.parametrize("count", [1, 20])
+def test_scores_that_were_all_zero_count_once_one_is_not(count: int) -> None:
+    cache = cluster()
+    late = named(Score, "Late", by_name={"new0": 9})
+    evaluation = scored(late, Crowding(), cache=cache)
+    for number in range(count):
+        cache.apply_node(make_node(f"new{number}"))
+    evaluation.refresh()
+    evaluation.refresh_scores()
+
+    assert [evaluation.total(row) for row in range(3 + count)] == [0, 0, 0, 9, *[0] * (count - 1)]
+
+
+class OfThree(ScorePlugin):
+    """40 for every node while there are three of them, else 0."""
+
+    name = "OfThree"
+    inputs = frozenset({Input.NODE_COUNT})
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
+        return same_score(nodes, 40 * (nodes.total_nodes == len(NODES)))
+
+    def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        return (nodes.total_nodes,)
+
+
+def test_scores_that_become_all_zero_count_no_more() -> None:
+    cache = cluster()
+    evaluation = scored(OfThree(), cache=cache)
+    assert [evaluation.total(row) for row in range(3)] == [40] * 3
+    cache.apply_node(make_node("n3"))
+    evaluation.refresh()
+    evaluation.refresh_scores()
+
+    assert [evaluation.total(row) for row in range(4)] == [0] * 4
+    assert evaluation.scores(0) == {"OfThree": (0, 0)}
