@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,22 +19,23 @@ FEW_ROWS = 8
 """Up to so many changed rows are brought up to date one by one, on Python ints: cheaper than arrays of that length."""
 
 
-class HasFacets(Protocol):
-    facets: int
-
-
-ColumnT = TypeVar("ColumnT", bound=HasFacets)
+ColumnT = TypeVar("ColumnT")
 
 
 class TouchedBy(dict[int, tuple[ColumnT, ...]]):
-    """The columns that a change of some facets touches, by these facets; worked out when first asked for."""
+    """The columns that a change of some facets concerns, by these facets; worked out when first asked for.
 
-    def __init__(self, columns: Sequence[ColumnT]) -> None:
+    Args:
+        reads: the facets whose change concerns a column.
+    """
+
+    def __init__(self, columns: Sequence[ColumnT], reads: Callable[[ColumnT], int]) -> None:
         super().__init__()
         self._columns = columns
+        self._reads = reads
 
     def __missing__(self, facets: int) -> tuple[ColumnT, ...]:
-        touched = self[facets] = tuple(column for column in self._columns if facets & column.facets)
+        touched = self[facets] = tuple(column for column in self._columns if facets & self._reads(column))
         return touched
 
 

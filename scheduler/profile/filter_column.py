@@ -39,6 +39,7 @@ class FilterColumn:
         self._token: tuple[int, ...] = ()
         # Made once: for one changed row that takes longer than many a rule.
         self._row = row_view_of(type(plugin))(table)
+        self._inputs = table.columns(plugin)
         self._state = state
         self._pod = pod
         try:
@@ -64,7 +65,7 @@ class FilterColumn:
         try:
             if rows is None:
                 self.resize(table.size)
-                self._token = self._token_now(table)
+                self._token = self._token_now()
                 if self.skipped:
                     self.masks[:] = 0
                 else:
@@ -126,15 +127,15 @@ class FilterColumn:
             raise self._failed_with(reasons, int(mask))
         return _status(self.plugin.name, reasons, int(mask)) if mask else SUCCESS
 
-    def has_new_inputs(self, table: NodeTable) -> bool:
+    def has_new_inputs(self) -> bool:
         """Whether an input beyond the row changed since all rows were evaluated."""
         try:
-            return self._token_now(table) != self._token
+            return self._token_now() != self._token
         except Exception as error:
             raise self._failed(error) from error
 
-    def _token_now(self, table: NodeTable) -> tuple[int, ...]:
-        return self.plugin.filter_token(self._state, self._pod, table.columns(self.plugin)) if self.input_facets else ()
+    def _token_now(self) -> tuple[int, ...]:
+        return self.plugin.filter_token(self._state, self._pod, self._inputs) if self.input_facets else ()
 
     def renew(self, table: NodeTable) -> IntArray | None:
         """Run PreFilter and every row anew; the rows that get another answer, or None when PreFilter says something else.

@@ -51,7 +51,8 @@ class Filtering:
         self._first_cells = self.first.data
         self.feasible_cells: Any = self.feasible.data
         self._position = -1
-        self._touched_by = TouchedBy(self.columns)
+        self._touched_by = TouchedBy(self.columns, lambda column: column.facets)
+        self._informed_by = TouchedBy(self.columns, lambda column: column.input_facets)
 
     def refresh(self, table: NodeTable) -> None:
         """Run what changed since the last call. The first call, or one after too long a time, runs everything.
@@ -62,7 +63,7 @@ class Filtering:
         self._position = table.position
         if changes is None:
             for column in self.columns:
-                if self._is_old and column.has_new_inputs(table):
+                if self._is_old and column.has_new_inputs():
                     self.is_void = column.renew(table) is None or self.is_void
                 else:
                     column.evaluate(table, None)
@@ -132,7 +133,7 @@ class Filtering:
         Args:
             facets: all that changed, of any row.
         """
-        renewed = [one for one in self.columns if facets & one.input_facets and one.has_new_inputs(table)]
+        renewed = [one for one in self._informed_by[facets] if one.has_new_inputs()]
         changed = _NO_ROWS
         for column in renewed:
             rows = column.renew(table)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from scheduler.api.objects import PodSpec, is_storage
+from scheduler.api.objects import PodSpec
 from scheduler.api.resources import is_extended
 from scheduler.cache.cache import Cache
-from scheduler.cache.pod_facts import VOLUMES
 from scheduler.framework.pod_info import PodInfo
 
 
@@ -14,13 +13,13 @@ def refusal(pod: PodInfo, cache: Cache) -> str | None:
     if _is_plain(pod) and not cache.has_device_classes:
         return None
     spec = pod.pod.spec
-    return _own_rule(spec) or _volume(spec) or _device_class(pod, cache)
+    return _own_rule(spec) or _device_class(pod, cache)
 
 
 def _is_plain(pod: PodInfo) -> bool:
     """Whether none of the fields is set that a rule of the pod's own could be in: so it is with nearly all pods."""
     spec = pod.pod.spec
-    return not spec.resource_claims and not (spec.volumes and pod.facets & VOLUMES)
+    return not spec.resource_claims
 
 
 def _missing(what: str, plugin: str) -> str:
@@ -30,13 +29,6 @@ def _missing(what: str, plugin: str) -> str:
 def _own_rule(spec: PodSpec) -> str | None:
     if spec.resource_claims:
         return _missing("spec.resourceClaims", "DynamicResources")
-    return None
-
-
-def _volume(spec: PodSpec) -> str | None:
-    for volume in spec.volumes or ():
-        if is_storage(volume):
-            return _missing(f"volume {volume.name!r}", "VolumeRestrictions")
     return None
 
 

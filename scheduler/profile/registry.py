@@ -25,6 +25,7 @@ from scheduler.plugins.node_resources_balanced_allocation import validate as val
 from scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from scheduler.plugins.node_resources_fit import validate as validate_fit
 from scheduler.plugins.node_unschedulable import NodeUnschedulable
+from scheduler.plugins.node_volume_limits import NodeVolumeLimits
 from scheduler.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
 from scheduler.plugins.pod_topology_spread import validate as validate_topology_spread
 from scheduler.plugins.priority_sort import PrioritySort
@@ -32,6 +33,8 @@ from scheduler.plugins.scheduling_gates import SchedulingGates
 from scheduler.plugins.taint_toleration import TaintToleration
 from scheduler.plugins.volume_binding import VolumeBinding, VolumeBindingArgs
 from scheduler.plugins.volume_binding import validate as validate_volume_binding
+from scheduler.plugins.volume_restrictions import VolumeRestrictions
+from scheduler.plugins.volume_zone import VolumeZone
 from scheduler.profile.plugin_set import Enabled, Selection
 
 
@@ -58,7 +61,10 @@ IN_TREE: Registry = {
     "NodePorts": Registration(NodePorts),
     "NodeResourcesFit": Registration(NodeResourcesFit, NodeResourcesFitArgs, validate_fit),
     "PodTopologySpread": Registration(PodTopologySpread, PodTopologySpreadArgs, validate_topology_spread),
+    "VolumeRestrictions": Registration(VolumeRestrictions),
+    "NodeVolumeLimits": Registration(NodeVolumeLimits),
     "VolumeBinding": Registration(VolumeBinding, VolumeBindingArgs, validate_volume_binding),
+    "VolumeZone": Registration(VolumeZone),
     "NodeResourcesBalancedAllocation": Registration(
         NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs, validate_balanced_allocation
     ),

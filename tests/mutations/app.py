@@ -23,7 +23,10 @@ MUTANTS = (
     *mutants(
         "scheduler/app/evaluate_jsonl.py",
         f"{EDGE}evaluate_state.py {EDGE}evaluate_unreadable.py",
-        ("if self._pod is not None and self._pod.pod == pod.pod else None", ""),
+        (
+            "if is_same and _is_kept_up_to_date(pod, profile) else None",
+            "if _is_kept_up_to_date(pod, profile) else None",
+        ),
         # A cluster that cannot be read leaves the one before.
         ("                session = None\n                pod, session", "                pod, session"),
         # Deletions come last.

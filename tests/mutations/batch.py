@@ -92,7 +92,7 @@ MUTANTS = (
     # A changed input beyond the row is not noticed.
     Mutant(
         "scheduler/profile/score_column.py",
-        "return self._token_now(table, feasible) != self._token",
+        "return self._token_now() != self._token",
         "return False",
         (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
     ),
@@ -155,7 +155,7 @@ MUTANTS = (
     # A node kept for others still counts in the extrema.
     Mutant(
         "scheduler/profile/score_column.py",
-        "extrema.find(self.raw, feasible)",
+        "extrema.find(raw, feasible)",
         "extrema = self._extrema",
         (f"{NOMINATED}::test_the_worst_node_that_leaves_moves_the_choice_between_the_others",),
     ),

@@ -38,7 +38,7 @@ MUTANTS = (
         # The notes of the evaluation are overwritten by those of the trial.
         ("            state = {}\n", "            state = self._state\n"),
         # Reasons that hang on what PreFilter noted are those of another state.
-        ("                reasons = self.plugin.reasons(state, self._pod)\n", "                pass\n"),
+        ("                reasons = self.plugin.reasons(state, pod)\n", "                pass\n"),
         (
             "            if status.code.is_rejected:\n                return status._replace(plugin=self.plugin.name)\n",
             "",
