@@ -26,4 +26,4 @@ class Verdicts(Generic[Item]):
         if len(self._values) < len(items):
             self._values.extend(self._function(item) for item in items[len(self._values) :])
             self._column = np.asarray(self._values, dtype=self._dtype)
-        return self._column[ids] if isinstance(ids, np.ndarray) else self._values[ids]
+        return self._column.take(ids) if isinstance(ids, np.ndarray) else self._values[ids]

@@ -20,11 +20,17 @@ class Extrema:
     def values(self) -> tuple[int, int]:
         return self.low, self.high
 
-    def find(self, raw: IntArray, feasible: BoolArray) -> None:
-        """Look at all rows. Without a feasible one both values are 0."""
+    def find(self, raw: IntArray, feasible: BoolArray, *, is_counted: bool = True) -> None:
+        """Look at all rows. Without a feasible one both values are 0.
+
+        Without ``is_counted`` the rows that hold a value count as one: for scores that mostly change all at once.
+        """
         scores = raw[feasible]
         if len(scores):
             self.low, self.high = int(scores.min()), int(scores.max())
+            if not is_counted:
+                self._lowest = self._highest = 1
+                return
             self._lowest = int(np.count_nonzero(scores == self.low))
             self._highest = int(np.count_nonzero(scores == self.high))
         else:

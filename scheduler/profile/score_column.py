@@ -152,7 +152,7 @@ class ScoreColumn:
         if self.normalizer is None or self.skipped:
             return False
         if self._extrema.is_lost:
-            self._extrema.find(self.raw, now)
+            self._extrema.find(self.raw, now, is_counted=not self.input_facets)
         before, self._settled = self._settled, self._extrema.values
         return self._settled != before
 
@@ -175,7 +175,7 @@ class ScoreColumn:
         if self.normalizer is None or skipped:
             return raw
         extrema = Extrema()
-        extrema.find(raw, feasible)
+        extrema.find(raw, feasible, is_counted=False)
         return self._normalize(state, table.columns(self.plugin), raw, *extrema.values)
 
     def _scored_over(self, table: NodeTable, feasible: BoolArray) -> tuple[CycleState, IntArray, bool]:

@@ -115,19 +115,17 @@ class Scoring:
                 if column not in renewed:
                     is_due = column.score_row(table, row, facets, was, now) or is_due
             touched.append((row, now, columns))
-        whole = bool(renewed)
+        whole = list(renewed)
         if is_crowd:
             for column in self.columns:
                 column.lose_extrema()
         if is_due or is_crowd:
-            for column in self.columns:
-                whole = column.settle(filtering.feasible) or whole
+            whole += [one for one in self.columns if one.settle(filtering.feasible) and one not in renewed]
+        self._finish_few(table, touched, whole)
         if whole:
-            self._finish_all(table, filtering.feasible)
-        else:
-            self._finish_few(table, touched)
-            if is_crowd:
-                self._take_feasible(table, filtering.feasible)
+            self._finish_columns(table, filtering.feasible, whole)
+        elif is_crowd:
+            self._take_feasible(table, filtering.feasible)
 
     def _renew(self, table: NodeTable, feasible: BoolArray, facets: int, moved: bool) -> list[ScoreColumn]:
         """Score every row of the columns of which an input beyond the row has changed.
@@ -186,6 +184,21 @@ class Scoring:
         self._was[:] = feasible
         self.keyed[:] = keyed_by(table, self.totals, feasible)
 
+    def _finish_columns(self, table: NodeTable, feasible: BoolArray, columns: Sequence[ScoreColumn]) -> None:
+        """Every row of these columns has other final scores; the others have theirs already."""
+        if not all(column.is_sound for column in self.columns):
+            self._finish_all(table, feasible)
+            return
+        finals = [column.normalized(table, None) for column in columns]
+        for column, final in zip(columns, finals, strict=True):
+            column.check(final, feasible)
+            weighted = final if column.weight == 1 else final * column.weight
+            self.totals += weighted
+            self.totals -= column.weighted
+            column.weighted[:] = weighted
+        self._was[:] = feasible
+        self.keyed[:] = keyed_by(table, self.totals, feasible)
+
     def _finish_rows(self, table: NodeTable, feasible: BoolArray, rows: IntArray) -> None:
         fits = feasible[rows]
         self._was[rows] = fits
@@ -198,11 +211,18 @@ class Scoring:
         self.totals[rows] = totals
         self.keyed[rows] = np.where(fits, (totals << TIE_KEY_BITS) + table.tie_keys[rows], BELOW_ALL)
 
-    def _finish_few(self, table: NodeTable, touched: list[tuple[int, bool, tuple[ScoreColumn, ...]]]) -> None:
+    def _finish_few(
+        self,
+        table: NodeTable,
+        touched: list[tuple[int, bool, tuple[ScoreColumn, ...]]],
+        without: Sequence[ScoreColumn],
+    ) -> None:
         for row, fits, columns in touched:
             self._was_cells[row] = fits
             total = self._total_cells[row]
             for column in columns:
+                if column in without:
+                    continue
                 final = column.raw_cells[row] if column.normalizer is None else column.normalized_row(table, row)
                 if not 0 <= final <= MAX_NODE_SCORE:
                     column.is_sound = False
@@ -226,4 +246,6 @@ class Scoring:
 
 def keyed_by(table: NodeTable, totals: IntArray, feasible: BoolArray) -> IntArray:
     """``total * 2**31 + tie key`` of the feasible rows, BELOW_ALL elsewhere."""
-    return np.where(feasible, (totals << TIE_KEY_BITS) + table.tie_keys, BELOW_ALL)
+    keyed = totals << TIE_KEY_BITS
+    keyed += table.tie_keys
+    return np.where(feasible, keyed, BELOW_ALL)

@@ -117,12 +117,13 @@ class PodTopologySpread(
         known = state.get("feasible")
         if known is None or not np.array_equal(known, feasible):
             state["weights"] = soft.weights_of(constraints, layout, feasible)
+            state["scored"] = None if layout.scored is None else feasible & layout.scored
+            state["ignores"] = layout.scored is not None and bool(np.any(feasible & ~layout.scored))
             state["feasible"] = feasible.copy()
-        weights: tuple[float, ...] = state["weights"]
-        shares = soft.shares_of(constraints, layout, weights, nodes)
-        scores = state["scores"] = soft.Scores(constraints, weights, shares, requires_all=requires_all)
-        if layout.scored is not None and np.any(feasible & ~layout.scored):
-            scores.find_low(feasible & layout.scored, nodes)
+        scores = soft.Scores(constraints, layout, state["weights"], nodes, ignores=state["ignores"])
+        if state["ignores"]:
+            scores.find_low(state["scored"], nodes)
+        state["scores"] = scores
         return SUCCESS
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
@@ -133,13 +134,13 @@ class PodTopologySpread(
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:
         found = self._scores(state)
-        if found.low is not None:
+        if found.ignores:
             low = found.low
         if high <= 0:
             final: Ints = scores * 0 + MAX_NODE_SCORE
         else:
             final = ops.div_trunc((high + low - scores) * MAX_NODE_SCORE, high)
-        if found.low is None:
+        if not found.ignores:
             return final
         return ops.where(found.ignored(nodes), 0, final)  # type: ignore[no-any-return]
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scheduler.framework import ops
-from scheduler.framework.ops import BoolArray, Bools, FloatArray, Floats, Ids, Ints
+from scheduler.framework.ops import BoolArray, Bools, FloatArray, Floats, IntArray, Ints
 from scheduler.framework.view import NodeView
 from scheduler.plugins.pod_topology_spread.constraints import Constraint, Inclusion, has_all_keys
 from scheduler.plugins.pod_topology_spread.hard import totals
@@ -84,45 +84,36 @@ def weights_of(constraints: tuple[Constraint, ...], layout: Layout, feasible: Bo
     return tuple(weights)
 
 
-def shares_of(
-    constraints: tuple[Constraint, ...], layout: Layout, weights: tuple[float, ...], nodes: NodeView
-) -> list[FloatArray | None]:
-    """What each value of a topology label adds to the score of its nodes, by constraint; None for hostnames."""
-    shares: list[FloatArray | None] = []
-    for number, constraint in enumerate(constraints):
-        bucket, size = layout.buckets[number], layout.sizes[number]
-        if bucket is None:
-            shares.append(None)
-            continue
-        if constraint.match is None:
-            sums = np.zeros(size)
-        else:
-            sums = totals(bucket, nodes.matching_pods(constraint.match), size)[:size]
-        if layout.empty[number]:
-            sums[layout.empty[number]] += sums[0]
-        share: FloatArray = sums * weights[number] + float(constraint.max_skew - 1)
-        share[0] = 0.0  # without the label there is nothing to add
-        shares.append(share)
-    return shares
-
-
 class Scores:
-    """Raw scores of all nodes and of each, from what PreScore found out. Never changed."""
+    """Raw scores of all nodes and of each, from what PreScore found out. Never changed after ``find_low``.
+
+    Attributes:
+        ignores: some feasible nodes lack a label that every scored node has to have: they score 0.
+        low: the lowest raw score of the other feasible nodes then.
+    """
 
     def __init__(
         self,
         constraints: tuple[Constraint, ...],
+        layout: Layout,
         weights: tuple[float, ...],
-        shares: list[FloatArray | None],
+        nodes: NodeView,
         *,
-        requires_all: bool,
+        ignores: bool,
     ) -> None:
+        self.ignores = ignores
+        self.low = 0
         self._constraints = constraints
         self._weights = weights
-        self._shares = shares
-        self._requires_all = requires_all
-        self.low: int | None = None
-        """The lowest raw score of the feasible nodes that are scored, when some feasible ones are not."""
+        self._shares = [
+            _share(constraint, layout, number, weights[number], nodes) for number, constraint in enumerate(constraints)
+        ]
+        self._by_value: IntArray | None = None
+        """The whole score of each value of the topology label, where there is but one and it is not the hostname."""
+        if len(constraints) == 1 and self._shares[0] is not None:
+            rounded = ops.round_half_away(self._shares[0])
+            assert isinstance(rounded, np.ndarray)
+            self._by_value = rounded
 
     def find_low(self, scored: BoolArray, nodes: NodeView) -> None:
         """Look up ``low`` among these rows of all; it is 0 if there is none."""
@@ -130,33 +121,47 @@ class Scores:
         self.low = int(raw.min()) if len(raw) else 0
 
     def ignored(self, nodes: NodeView) -> Bools:
-        """Rows that lack a topology label that every scored node has to have."""
-        if not self._requires_all:
-            return False if nodes.is_row else np.zeros(len(nodes), np.bool_)
+        """Rows that lack a label, where that matters."""
         return ops.not_(has_all_keys(self._constraints, nodes))
 
     def raw(self, nodes: NodeView) -> Ints:
         """The score of each row before it is normalised: the higher, the more matching pods there are."""
-        total: Floats = 0.0
-        for number, constraint in enumerate(self._constraints):
-            ids = nodes.label(constraint.topology_key)
-            added = self._share(number, constraint, ids, nodes)
-            total = total + added if number else added
-        score = ops.round_half_away(total)
-        if not self._requires_all:
+        if self._by_value is not None:
+            score: Ints = ops.gather(self._by_value, nodes.label(self._constraints[0].topology_key))
+        else:
+            total: Floats = 0.0
+            for number, constraint in enumerate(self._constraints):
+                added = self._added(number, constraint, nodes)
+                total = total + added if number else added
+            score = ops.round_half_away(total)
+        if not self.ignores:
             return score
-        ignored = self.ignored(nodes)
-        return score if ops.nowhere(ignored) else ops.where(ignored, 0, score)
+        return ops.where(self.ignored(nodes), 0, score)  # type: ignore[no-any-return]
 
-    def _share(self, number: int, constraint: Constraint, ids: Ids, nodes: NodeView) -> Floats:
-        share = self._shares[number]
+    def _added(self, number: int, constraint: Constraint, nodes: NodeView) -> Floats:
+        ids, share = nodes.label(constraint.topology_key), self._shares[number]
         if share is not None:
             gathered: Floats = ops.gather(share, ids)
             return gathered
         weight, tolerance = self._weights[number], float(constraint.max_skew - 1)
-        counts: Ints = 0 if constraint.match is None else nodes.matching_pods(constraint.match)
         has_key = ids != 0
-        share_of_node = ops.to_float(counts) * weight + tolerance
-        if type(has_key) is not bool and type(share_of_node) is float:
-            return np.where(has_key, share_of_node, 0.0)
-        return share_of_node if ops.everywhere(has_key) else ops.where(has_key, share_of_node, 0.0)
+        if constraint.match is None:
+            return ops.where(has_key, tolerance, 0.0)  # type: ignore[no-any-return]
+        of_node = ops.to_float(nodes.matching_pods(constraint.match)) * weight + tolerance
+        return of_node if ops.everywhere(has_key) else ops.where(has_key, of_node, 0.0)
+
+
+def _share(constraint: Constraint, layout: Layout, number: int, weight: float, nodes: NodeView) -> FloatArray | None:
+    """What each value of the topology label adds to the score of its nodes; None for hostnames."""
+    bucket, size, empty = layout.buckets[number], layout.sizes[number], layout.empty[number]
+    if bucket is None:
+        return None
+    if constraint.match is None:
+        sums = np.zeros(size)
+    else:
+        sums = totals(bucket, nodes.matching_pods(constraint.match), size)[:size]
+    if empty:
+        sums[empty] += sums[0]
+    share: FloatArray = sums * weight + float(constraint.max_skew - 1)
+    share[0] = 0.0  # without the label there is nothing to add
+    return share
