@@ -37,11 +37,13 @@ from scheduler.core.scheduler import Scheduler
 from scheduler.core.story import Header
 from scheduler.framework.facet import Facet
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Code, Status
+from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.queued_pod import QueuedPod
+from tests.support.affinity_shapes import GUARD, GUARDED, INDEX, INDEX_TERM, NAMESPACES, random_namespace
+from tests.support.affinity_shapes import SHAPES as AFFINITY_SHAPES
 from tests.support.builders import make_container, make_pod
 from tests.support.core_run import changed, default_profiles
 from tests.support.fake_cluster import FakeCluster, Follower
@@ -63,12 +65,14 @@ STEPS = (
     *("hear_answer",) * 4,
     *("foreign_pod", "label_pod", "end_nomination", "replace_node", "wait"),
     *("nominate", "cordon") * 2,
+    *("label_namespace", "affinity_burst") * 2,
 )
-RARE_STEPS = ("alone", "remove_node", "add_node", "wait_long", "clock_set_back", "all_nodes")
+RARE_STEPS = ("alone", "keep_apart", "remove_node", "add_node", "wait_long", "clock_set_back", "all_nodes")
 
-FLUSHES = (Flush.EXPIRED, Flush.NODE_EVENT, Flush.EVICTED)
+FLUSHES = (Flush.EXPIRED, Flush.NODE_EVENT, Flush.CLUSTER_EVENT, Flush.EVICTED)
 """Those that a sound scheduler comes to; the others have tests of their own, or no cause yet."""
 FACETS = ("NAME", "RESOURCES", "PORTS", "VOLUMES", "PODS", "LABELS", "TAINTS", "UNSCHEDULABLE", "IMAGES", "FEATURES")
+AFFINITY = "InterPodAffinity"
 WANTED = (
     *(f"flushed: {flush.value}" for flush in FLUSHES),
     *(f"refreshed: {facet}" for facet in FACETS),
@@ -85,6 +89,11 @@ WANTED = (
     "more rows changed than are followed one by one",
     "bind failed",
     "terminating",
+    "told apart by labels that terms of others look at",
+    "refused by pod affinity",
+    "refused by pod affinity for nominated pods",
+    "scored by pod affinity",
+    "pod affinity became or stopped being skipped",
 )
 """What a story must come upon, so that the comparison means something."""
 
@@ -147,6 +156,7 @@ class Watched:
         entry = entries.get(key) if isinstance(key, Key) else None
         before = None if entry is None else _state_of(entry.evaluation)
         changes = None if before is None else self._table.changes_since(before["position"])
+        self._reached["told apart by labels that terms of others look at"] += isinstance(key, Key) and any(key.cluster)
         decision = self._compare(queued, lambda: self._decide(queued, profile, now))
         if before is not None and entry is not None and decision.evaluation is entry.evaluation:
             self._note(before, _state_of(entry.evaluation))
@@ -158,6 +168,7 @@ class Watched:
         return decision
 
     def _note(self, before: dict[str, Any], after: dict[str, Any]) -> None:
+        self._reached["pod affinity became or stopped being skipped"] += before["skipped"] != after["skipped"]
         was, now = before["feasible"], after["feasible"]
         self._reached["feasible: 1 to more"] += was == 1 and now > 1
         self._reached["feasible: more to 1"] += was > 1 and now == 1
@@ -174,7 +185,9 @@ class Watched:
 def _state_of(evaluation: Evaluation) -> dict[str, Any]:
     scoring = evaluation._scoring
     columns = [] if scoring is None else [(column._extrema.values, column._token) for column in scoring.columns]
-    return {"position": evaluation._filtering._position, "feasible": evaluation.feasible_count, "columns": columns}
+    skipped = [column.skipped for column in evaluation._filtering.columns if column.plugin.name == AFFINITY]
+    position = evaluation._filtering._position
+    return {"position": position, "feasible": evaluation.feasible_count, "columns": columns, "skipped": skipped}
 
 
 def answer_of(
@@ -238,9 +251,57 @@ class BatchStory:
             self.cluster.put_pod(self._new(random.choice(shapes), priority=priority))
         self.follower.hear_of_pods(100)
 
+    def affinity_burst(self, random: Random) -> None:
+        """Pods of one shape that keep near or apart, of one namespace, and now and then one that looks at each pod's index."""
+        if len(self.cluster.pods) > 8 * len(self.names) + 30:
+            return
+        shape = random.choice((*AFFINITY_SHAPES, SHAPES[0]))
+        place = random.choice(("default", "default", *NAMESPACES))
+        for number in range(random.randint(3, 8)):
+            labels = {**shape.get("labels", {"app": random.choice("xyz")}), INDEX: str(number)}
+            self.cluster.put_pod(self._new({**_with(cpu="100m"), **shape, "labels": labels}, namespace=place))
+        if random.random() < 0.15:
+            fields = {"namespace": place, "affinity": INDEX_TERM, "node_name": random.choice(self.names)}
+            self.cluster.put_pod(self._new(SHAPES[0], scheduler_name="other", **fields))
+        self.follower.hear_of_pods(100)
+        self.decide_once()
+
+    def keep_apart(self, random: Random) -> None:
+        """Pods that keep apart, with room kept for one more; then others, which a pod is against for a while."""
+        apart, web = AFFINITY_SHAPES[0], {"app": "x"}
+        for _ in range(3):
+            self.cluster.put_pod(self._new({**_with(cpu="100m"), **apart}, priority=100))
+        status = PodStatus(nominated_node_name=random.choice(self.names))
+        kept = self._new(SHAPES[0], labels=web, priority=100, scheduling_gates=GATES, status=status)
+        self.cluster.put_pod(kept)
+        self._hear_and_decide()
+        self.cluster.remove_pod(kept.metadata.uid)
+        for _ in range(3):
+            self.cluster.put_pod(self._new(SHAPES[0], labels=GUARDED, priority=101))
+        self._hear_and_decide()
+        against = self._new(SHAPES[0], affinity=GUARD, node_name=random.choice(self.names), scheduler_name="other")
+        self.cluster.put_pod(against)
+        self._hear_and_decide()
+        self.cluster.remove_pod(against.metadata.uid)
+        self._hear_and_decide()
+
+    def _hear_and_decide(self) -> None:
+        self.follower.hear_of_pods(100)
+        self.decide_once()
+
+    def label_namespace(self, random: Random) -> None:
+        """Or take it away."""
+        changed = random_namespace(random)
+        if random.random() < 0.2:
+            self.follower.hear_of_namespace_gone(changed.metadata.name)
+        else:
+            self.follower.hear_of_namespace(changed)
+
     def foreign_pod(self, random: Random) -> None:
         """Bound by another scheduler, to a node that is known or not."""
         fields: dict[str, Any] = {"node_name": random.choice((*self.names, "ghost")), "scheduler_name": "other"}
+        if random.random() < 0.4:
+            fields |= {**random.choice(AFFINITY_SHAPES), "namespace": random.choice(NAMESPACES)}
         if random.random() < 0.5:
             fields["volumes"] = [Volume(name="claim")]
         self.cluster.put_pod(self._new(random.choice(SHAPES), **fields))
@@ -271,6 +332,8 @@ class BatchStory:
         status = PodStatus(nominated_node_name=random.choice((*favourites * 3, *self.names[:3])))
         gates = GATES if random.random() < 0.6 else None
         shape = random.choice((SHAPES[0], SHAPES[2], *(_with(cpu=cpu) for cpu in ("2", "6", "7", "15"))))
+        if random.random() < 0.3:
+            shape = {**shape, **random.choice(AFFINITY_SHAPES)}
         pod = self._new(shape, priority=random.choice((0, 5, 9)), scheduling_gates=gates, status=status)
         self.cluster.put_pod(pod)
         self.follower.hear_of_pods(100)
@@ -404,6 +467,8 @@ class BatchStory:
 
         decision = decide()
         self.reached["decisions"] += 1
+        self.reached["refused by pod affinity"] += any(one.plugin == AFFINITY for one in expected["verdicts"].values())
+        self.reached["scored by pod affinity"] += any(AFFINITY in one for one in expected.get("scores", {}).values())
         self.reached["from an entry"] += decision.batch in (Attempt.HINT_USED, Attempt.HINT_NOT_USED, Attempt.FIT_ERROR)
         # Nodes that do not fit anyhow may be among the refusals or not.
         mine = {row: status for row, status in decision.instead.items() if _fits(decision.evaluation, row)}
@@ -412,15 +477,32 @@ class BatchStory:
         return decision
 
     def _refused(self, pod: PodInfo, fresh: Evaluation) -> dict[int, Status]:
-        """Rows that fit and do not take the pod beside those nominated there, from all nodes with these on them."""
-        if not self.follower.ahead_of(pod.pod):
-            return {}
-        cache = self.follower.cache_with_nominated(pod.pod)
+        """Rows that fit and do not take the pod beside those nominated there; each from all nodes, with these on that one."""
+        ahead: dict[str, list[Pod]] = {}
+        for other in self.follower.ahead_of(pod.pod):
+            ahead.setdefault(other.status.nominated_node_name, []).append(other)
+        refused: dict[int, Status] = {}
+        for row in fresh.feasible_rows():
+            name = fresh._table.name_of(row)
+            if name in ahead:
+                status = self._beside(pod, name, ahead[name], fresh)
+                if status.code is not Code.SUCCESS:
+                    refused[row] = status
+                    self.reached["refused by pod affinity for nominated pods"] += status.plugin == AFFINITY
+        return refused
+
+    def _beside(self, pod: PodInfo, name: str, nominated: list[Pod], fresh: Evaluation) -> Status:
+        """The verdict on one node with these pods on it; what PreFilter skipped without them stays skipped."""
+        cache = self.follower.cache_made_anew()
+        for other in nominated:
+            cache.assume(PodInfo(other), name)
         beside = Evaluation(PROFILES["reprise"], pod, cache.table)
         beside.refresh()
-        rows = {fresh._table.name_of(row): row for row in fresh.feasible_rows()}
-        statuses = {row: beside.status(cache.table.rows[name]) for name, row in rows.items()}
-        return {row: status for row, status in statuses.items() if status.code is not Code.SUCCESS}
+        row = cache.table.rows[name]
+        for column in beside._filtering.columns:
+            if column.plugin.name not in fresh._skipped and column.masks[row]:
+                return column.status_of(int(column.masks[row]))
+        return SUCCESS
 
     def end(self) -> None:
         counters = self.follower.state.batching.counters

@@ -21,6 +21,7 @@ from scheduler.core.scheduler import Scheduler
 from scheduler.core.stimulus import (
     BindFailed,
     NamespaceApplied,
+    NamespaceDeleted,
     NodeApplied,
     NodeDeleted,
     PodApplied,
@@ -197,6 +198,10 @@ class Follower:
     def hear_of_namespace(self, namespace: Namespace) -> None:
         self.namespaces[namespace.metadata.name] = namespace
         self._tell(NamespaceApplied(now=0.0, namespace=namespace))
+
+    def hear_of_namespace_gone(self, name: str) -> None:
+        self.namespaces.pop(name, None)
+        self._tell(NamespaceDeleted(now=0.0, name=name, uid=""))
 
     def hear_answer(self, index: int = 0) -> None:
         answer = self.answers.pop(index)
