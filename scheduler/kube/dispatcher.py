@@ -8,7 +8,6 @@ kube-scheduler 1.37: binding cycle, API dispatcher.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -91,7 +90,8 @@ class Dispatcher:
         self._unfinished = [0] * len(Lane)
         self._bucket = TokenBucket(self._timing, per_second=limits.events_per_second, burst=limits.event_burst)
         self._observe = observe
-        self._chains: dict[str, deque[Job]] = {}  # by key: the job that may run, then those behind it
+        # By key: the job that may run, then those behind it. Mostly there is one, for which a deque would be large.
+        self._chains: dict[str, list[Job]] = {}
         self._since: dict[Job, float] = {}
         self._delayed: dict[Job, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -189,7 +189,7 @@ class Dispatcher:
         self._idle.clear()
         chain = self._chains.get(job.key)
         if chain is None:
-            self._chains[job.key] = deque((job,))
+            self._chains[job.key] = [job]
             self._queues.add(job)
             self._start_jobs()
         else:
@@ -264,8 +264,8 @@ class Dispatcher:
         since = self._since.pop(job)
         self._unfinished[job.lane] -= 1
         chain = self._chains[job.key]
-        chain.popleft()
-        if chain:
+        if len(chain) > 1:
+            del chain[0]
             self._queues.add(chain[0])
         else:
             del self._chains[job.key]
