@@ -11,6 +11,7 @@ from tests.support.api_client import ApiClient
 from tests.support.binaries import require_binaries
 from tests.support.cluster_session import shared_control_plane
 from tests.support.control_plane import ControlPlane
+from tests.support.controller_manager import ControllerManager
 from tests.support.kube_scheduler import KubeScheduler
 from tests.support.kwok import Kwok
 from tests.support.reprise_process import RepriseProcess
@@ -44,6 +45,14 @@ def kwok(fresh_cluster: ControlPlane) -> Iterator[Kwok]:
     """Kwok runs until the test ends: pods bound to the nodes of `node_manifest` become Running."""
     require_binaries("kwok")
     with Kwok(fresh_cluster) as running:
+        yield running
+
+
+@pytest.fixture
+def controller_manager(fresh_cluster: ControlPlane) -> Iterator[ControllerManager]:
+    """The real controllers run until the test ends: those that make pods, and the one that binds volumes."""
+    require_binaries("kube-controller-manager")
+    with ControllerManager(fresh_cluster) as running:
         yield running
 
 

@@ -1,4 +1,4 @@
-"""Where the real etcd, kube-apiserver, kube-scheduler, kubectl and kwok are, and what to do when they are not."""
+"""Where the real etcd, programs of Kubernetes and kwok are, and what to do when they are not."""
 
 import hashlib
 import os

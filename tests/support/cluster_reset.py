@@ -6,10 +6,14 @@ from functools import partial
 
 from tests.support.api_client import METADATA_ONLY, ApiClient, ApiError, run_all
 from tests.support.resources import (
+    CONTROLLER_REVISIONS,
     CSI_DRIVERS,
     CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    DEPLOYMENTS,
     DEVICE_CLASSES,
     EVENTS,
+    JOBS,
     LEASES,
     NAMESPACES,
     NODES,
@@ -25,6 +29,7 @@ from tests.support.resources import (
     SERVICES,
     STATEFUL_SETS,
     STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
     Object,
     Resource,
 )
@@ -32,14 +37,19 @@ from tests.support.resources import (
 # In this order: pods hold nodes and claims, and Events are written about all of them.
 EMPTIED = (
     PODS,
+    DEPLOYMENTS,
+    JOBS,
     REPLICA_SETS,
     STATEFUL_SETS,
+    CONTROLLER_REVISIONS,
     REPLICATION_CONTROLLERS,
     SERVICES,
     POD_DISRUPTION_BUDGETS,
     RESOURCE_CLAIMS,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
+    VOLUME_ATTACHMENTS,
+    CSI_STORAGE_CAPACITIES,
     STORAGE_CLASSES,
     CSI_NODES,
     CSI_DRIVERS,

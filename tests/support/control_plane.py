@@ -1,6 +1,6 @@
 """A real etcd and kube-apiserver on loopback, for tests: RBAC on, TLS verified, a few users with tokens.
 
-There is no controller manager: no namespace is finalized, no garbage collected and no ReplicaSet filled unless a test does it.
+No controller runs unless a test starts some: no namespace is finalized, no garbage collected and no ReplicaSet filled.
 """
 
 import os
@@ -38,6 +38,7 @@ USERS = {
         "system:serviceaccounts,system:serviceaccounts:reprise",
     ),
     "kube-scheduler": ("system:kube-scheduler", ""),
+    "kube-controller-manager": ("system:kube-controller-manager", ""),
     "foreign-binder": ("foreign-binder", ""),
     "nobody": ("nobody", ""),
 }

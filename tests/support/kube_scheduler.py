@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from ruamel.yaml import YAML
 
-from tests.support.api_client import ApiClient, ApiError
 from tests.support.binaries import binaries_folder
-from tests.support.control_plane import ControlPlane, extract_ca, free_ports
+from tests.support.control_plane import ControlPlane, free_ports
 from tests.support.daemons import Daemon
 from tests.support.resources import Object
+from tests.support.secure_port import SecurePort
 
 READY_SECONDS = 60.0
 CONFIGURATION = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -39,7 +39,7 @@ class KubeScheduler:
         self.name = name
         self.start_seconds = 0.0
         self.daemon: Daemon
-        self._client: ApiClient | None = None
+        self._port: SecurePort | None = None
         self._control_plane = control_plane
         self._arguments = tuple(arguments)
         if isinstance(configuration, Path):
@@ -70,21 +70,10 @@ class KubeScheduler:
             *self._arguments,
         ]
         self.daemon = Daemon(self.name, command, folder=folder)
-        certificate, ca_file = folder / "kube-scheduler.crt", folder / "ca.crt"
-
-        def ready() -> bool:
-            if not extract_ca(certificate, ca_file):
-                return False
-            if self._client is None:
-                url = f"https://127.0.0.1:{port}"
-                self._client = ApiClient(url, ca_file=ca_file, token=self._control_plane.token("admin"))
-            try:
-                return self._client.text("/readyz") == "ok"
-            except (ApiError, OSError):
-                return False
-
+        secure_port = SecurePort(self._control_plane, port, certificate=folder / "kube-scheduler.crt")
+        self._port = secure_port
         try:
-            self.start_seconds = self.daemon.wait_ready(ready, seconds=READY_SECONDS)
+            self.start_seconds = self.daemon.wait_ready(lambda: secure_port.is_ready("/readyz"), seconds=READY_SECONDS)
         except BaseException:
             self.stop()
             raise
@@ -92,8 +81,8 @@ class KubeScheduler:
 
     def stop(self) -> None:
         """End it in order."""
-        if self._client is not None:
-            self._client.close()
+        if self._port is not None:
+            self._port.close()
         self.daemon.stop()
 
     def __enter__(self) -> Self:
@@ -108,8 +97,8 @@ class KubeScheduler:
 
     def page(self, path: str) -> str:
         """A page of its secure port: /metrics, /configz, ..."""
-        assert self._client is not None, "start it first"
-        return self._client.text(path)
+        assert self._port is not None, "start it first"
+        return self._port.page(path)
 
     def log(self, lines: int = 40) -> str:
         """The last lines of its log."""

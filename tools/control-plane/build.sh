@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the real etcd, kube-apiserver, kube-scheduler, kubectl and kwok that tests run against.
+# Builds the real etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl and kwok that tests run against.
 # Prints a line of progress for each on standard error and, last, the folder of the binaries on standard output.
 # The folder is keyed by the pinned versions, so a second call is instant. KUBEBUILDER_ASSETS names another folder.
 set -euo pipefail
@@ -10,6 +10,7 @@ stamp=k8s.io/component-base/version
 packages=(
   go.etcd.io/etcd/server/v3
   k8s.io/kubernetes/cmd/kube-apiserver
+  k8s.io/kubernetes/cmd/kube-controller-manager
   k8s.io/kubernetes/cmd/kube-scheduler
   k8s.io/kubernetes/cmd/kubectl
   sigs.k8s.io/kwok/cmd/kwok
