@@ -15,7 +15,7 @@ from scheduler.api.storage import ObjectReference, PersistentVolume, PersistentV
 from scheduler.framework.binding import ObjectKey, ObjectPatch
 from scheduler.framework.storage import AssumingStorage
 from scheduler.plugins.volume_binding.facts import SELECTED_NODE, is_bound_to, is_fully_bound
-from scheduler.plugins.volume_binding.migration import affinity_error
+from scheduler.plugins.volume_binding.migration import affinity_error, in_tree_plugin, is_migrated, translation_error
 from scheduler.plugins.volume_binding.plan import PodVolumes
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
@@ -144,7 +144,7 @@ class VolumeWork:
             raise BindingError(f"failed to check binding: {_claim_not_found(write.claim)}")
         if _is_older(shown, write.version):
             return False
-        _check_affinity(shown, storage, node)
+        _check_affinity(shown, storage, node, "failed to translate pv to csi: ")
         holder = shown.spec.claim_ref
         if holder is None or not holder.uid:
             raise BindingError(f'ClaimRef got reset for pv "{name}"')
@@ -236,8 +236,12 @@ def _is_older(shown: _Subject, version: str) -> bool:
     return held.isdecimal() and version.isdecimal() and int(held) < int(version)
 
 
-def _check_affinity(volume: PersistentVolume, storage: AssumingStorage, node: Node) -> None:
+def _check_affinity(volume: PersistentVolume, storage: AssumingStorage, node: Node, context: str = "") -> None:
     name = node.metadata.name
-    error = affinity_error(volume, node, storage.csi_node(name))
+    csi_node = storage.csi_node(name)
+    plugin = in_tree_plugin(volume)
+    if plugin is not None and is_migrated(plugin, csi_node) and (error := translation_error(volume)):
+        raise BindingError(f"{context}{error}")
+    error = affinity_error(volume, node, csi_node)
     if error:
         raise BindingError(f'pv "{volume.metadata.name}" node affinity doesn\'t match node "{name}": {error}')

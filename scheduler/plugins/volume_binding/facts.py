@@ -18,10 +18,6 @@ _FILESYSTEM = "Filesystem"
 _AVAILABLE = "Available"
 
 
-class ClaimError(ValueError):
-    """A claim that cannot be matched with volumes at all: the pod's cycle fails with it."""
-
-
 class Claim(NamedTuple):
     """A claim that waits for the pod's node.
 

@@ -25,10 +25,6 @@ _ZONES_SEPARATOR = "__"
 _NO_TERM = "no matching NodeSelectorTerms"
 
 
-class TranslationError(ValueError):
-    """An in-tree volume that has no counterpart of the CSI driver: the pod's cycle fails with it."""
-
-
 def required_of(volume: PersistentVolume) -> NodeSelector | None:
     affinity = volume.spec.node_affinity
     return affinity.required if affinity is not None else None
@@ -71,13 +67,11 @@ def is_migrated(plugin: str, csi_node: CSINode | None) -> bool:
 def affinity_error(volume: PersistentVolume, node: Node, csi_node: CSINode | None) -> str:
     """Why the node cannot use the volume; "" when it can (component-helpers 0.37: CheckNodeAffinity).
 
-    Raises:
-        TranslationError: the volume cannot be expressed as one of the driver's.
+    ``translation_error`` is to be asked first.
     """
     required = required_of(volume)
     plugin = in_tree_plugin(volume)
     if plugin is not None and is_migrated(plugin, csi_node):
-        check_translation(volume)
         required = migrated_required_of(volume)
     if required is None:
         return ""
@@ -89,14 +83,10 @@ def affinity_error(volume: PersistentVolume, node: Node, csi_node: CSINode | Non
     return field_errors.aggregate(errors) if errors else _NO_TERM
 
 
-def check_translation(volume: PersistentVolume) -> None:
-    """
-    Raises:
-        TranslationError: the volume's source is none that the CSI driver could have.
-    """
+def translation_error(volume: PersistentVolume) -> str:
+    """Why the volume's source is none that the CSI driver could have; "" when it is one."""
     error = _source_error(volume)
-    if error:
-        raise TranslationError(f"could not translate pv: {error}")
+    return f"could not translate pv: {error}" if error else ""
 
 
 def _source_error(volume: PersistentVolume) -> str:

@@ -17,7 +17,7 @@ from scheduler.framework.status import Code, Reason
 from scheduler.framework.view import NodeView
 from scheduler.plugins.volume_binding.bound import BoundVolume
 from scheduler.plugins.volume_binding.catalogue import VolumesOfClass
-from scheduler.plugins.volume_binding.facts import Claim, ClaimError
+from scheduler.plugins.volume_binding.facts import Claim
 from scheduler.plugins.volume_binding.matching import Candidates
 from scheduler.plugins.volume_binding.provisioning import Provisioning
 from scheduler.plugins.volume_binding.reach import NONE
@@ -32,6 +32,9 @@ REASONS = (
     Reason("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", _UNRESOLVABLE),
 )
 """In the order in which kube-scheduler lists them."""
+
+_MOST_ERRORS = 32
+"""More claims of one pod that cannot be looked at are not told apart."""
 
 
 class WaitingClaim(NamedTuple):
@@ -93,6 +96,20 @@ class Plan:
     def __init__(self, bound: Sequence[BoundVolume | None], waiting: Sequence[WaitingClaim]) -> None:
         self._bound = bound
         self._waiting = waiting
+        errors = [volume.error for volume in bound if volume is not None and volume.error]
+        self._claim_error = next((one.claim.error for one in waiting if one.candidates and one.claim.error), "")
+        if self._claim_error:
+            errors.append(self._claim_error)
+        self._errors = list(dict.fromkeys(errors))[:_MOST_ERRORS]
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """What the bits of ``masks`` mean: REASONS, and then errors."""
+        return (*REASONS, *(Reason(error, Code.ERROR) for error in self._errors))
+
+    def _bit_of(self, error: str) -> np.uint64:
+        number = self._errors.index(error) if error in self._errors else _MOST_ERRORS - 1
+        return np.uint64(1 << (len(REASONS) + number))
 
     @property
     def all_bound(self) -> bool:
@@ -100,12 +117,7 @@ class Plan:
         return not self._waiting
 
     def masks(self, nodes: NodeView) -> MaskArray:
-        """Why the pod cannot use its volumes on each node, as bits of REASONS; shape ``(len(nodes),)``, also for one row.
-
-        Raises:
-            ClaimError: a claim cannot be matched with volumes at all.
-            TranslationError: a bound volume cannot be expressed as one of the CSI driver that has taken over on a node.
-        """
+        """Why the pod cannot use its volumes on each node, as bits of ``reasons``; shape ``(len(nodes),)``, also for one row."""
         return self._find(nodes).masks
 
     def scores(self, nodes: NodeView, line: FunctionShape) -> IntArray:
@@ -138,14 +150,14 @@ class Plan:
 
     def _find(self, nodes: NodeView) -> _Found:
         count = len(nodes)
-        is_mismatch, is_missing = self._check_bound(nodes)
+        is_mismatch, is_missing, failures = self._check_bound(nodes)
         is_elsewhere = np.zeros(count, dtype=np.bool_)
         for waiting in self._waiting:
             if waiting.claim.selected_node is not None:
                 is_elsewhere |= ~np.atleast_1d(np.asarray(nodes.is_named(waiting.claim.selected_node)))
         is_open = ~is_elsewhere
-        if is_open.any():
-            self._raise_errors()
+        if self._claim_error:
+            failures |= np.where(is_open & (failures == 0), self._bit_of(self._claim_error), np.uint64(0))
         is_unmatched = is_elsewhere
         is_short = np.zeros(count, dtype=np.bool_)
         outcomes: list[_Outcome] = []
@@ -159,27 +171,30 @@ class Plan:
                 is_short |= is_provisioned & is_possible & ~is_enough
                 is_open = is_open & ~(is_provisioned & ~(is_possible & is_enough))
             outcomes.append(_Outcome(waiting, chosen, is_provisioned, capacity))
-        masks = np.zeros(count, dtype=np.uint64)
+        masks = failures
         for bit, refused in enumerate((is_mismatch, is_unmatched, is_short, is_missing)):
             masks |= refused.astype(np.uint64) << np.uint64(bit)
         return _Found(masks, outcomes)
 
-    def _raise_errors(self) -> None:
-        for claim, candidates, _, _ in self._waiting:
-            if candidates is not None and claim.error:
-                raise ClaimError(claim.error)
+    def _check_bound(self, nodes: NodeView) -> tuple[BoolArray, BoolArray, MaskArray]:
+        """Where a bound volume cannot be used, where one is missing, and the bits of errors.
 
-    def _check_bound(self, nodes: NodeView) -> tuple[BoolArray, BoolArray]:
-        """Where a bound volume cannot be used, and where one is missing; the first claim that is refused decides."""
-        is_open = np.ones(len(nodes), dtype=np.bool_)
-        is_mismatch = np.zeros(len(nodes), dtype=np.bool_)
+        The first claim that is refused decides.
+        """
+        count = len(nodes)
+        is_open = np.ones(count, dtype=np.bool_)
+        is_mismatch = np.zeros(count, dtype=np.bool_)
+        failures = np.zeros(count, dtype=np.uint64)
         for volume in self._bound:
             if volume is None:
-                return is_mismatch, is_open
-            reached = volume.is_reached(nodes)
+                return is_mismatch, is_open, failures
+            reached, failed = volume.look(nodes)
+            if volume.error:
+                failures[is_open & failed] = self._bit_of(volume.error)
+                is_open &= ~failed
             is_mismatch |= is_open & ~reached
             is_open &= reached
-        return is_mismatch, np.zeros(len(nodes), dtype=np.bool_)
+        return is_mismatch, np.zeros(count, dtype=np.bool_), failures
 
     def _choose(self, nodes: NodeView) -> list[IntArray]:
         """For each waiting claim the volume of its class that it gets on each node, the smaller claims first."""

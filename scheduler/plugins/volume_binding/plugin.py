@@ -42,20 +42,18 @@ from scheduler.plugins.volume_binding.catalogue import Catalogue
 from scheduler.plugins.volume_binding.claims import (
     UNBOUND_IMMEDIATE,
     ClaimRefusal,
-    PodClaims,
     classify,
     usable_claims,
     uses_claims,
 )
-from scheduler.plugins.volume_binding.migration import TranslationError
 from scheduler.plugins.volume_binding.one_node import view_of
 from scheduler.plugins.volume_binding.plan import REASONS, Plan
 from scheduler.plugins.volume_binding.planning import make_plan
 
 _VOLUMES = int(Facet.VOLUMES)  # as a plain int: arithmetic of an IntFlag takes ten times as long
 
-_CLAIMS = "claims"
 _PLAN = "plan"
+_FILTERED = "filtered"
 _WORK = "work"
 _DEADLINE = "deadline"
 
@@ -91,9 +89,8 @@ class VolumeBinding(
         self._catalogue = Catalogue()
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
-        state.pop(_PLAN, None)
         if not uses_claims(pod.pod):
-            state[_CLAIMS] = None
+            state[_PLAN] = None
             return PreFilterResult(SKIP)
         try:
             usable = usable_claims(pod.pod, nodes.storage)
@@ -102,17 +99,19 @@ class VolumeBinding(
         claims = classify(usable, nodes.storage)
         if claims.immediate:
             return self._refused(UNBOUND_IMMEDIATE)
-        state[_CLAIMS] = claims
+        state[_PLAN] = make_plan(claims, nodes.storage, self._catalogue)
         return PreFilterResult()
 
     def _refused(self, reason: str) -> PreFilterResult:
         return PreFilterResult(Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,), self.name))
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
-        return REASONS
+        plan: Plan | None = state.get(_PLAN)
+        return REASONS if plan is None else plan.reasons
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
-        plan = self._plan(state, nodes)
+        plan = _read(state)
+        state[_FILTERED] = True
         if plan is None:
             return no_reasons(nodes)
         masks = plan.masks(nodes)
@@ -123,31 +122,21 @@ class VolumeBinding(
         return SUCCESS
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
-        plan = self._plan(state, nodes)
+        plan = _read(state)
         if plan is None:
             return same_score(nodes, 0)
         scores = plan.scores(nodes, self._line)
         return int(scores[0]) if nodes.is_row else scores
-
-    def _plan(self, state: CycleState, nodes: NodeView) -> Plan | None:
-        claims = _read(state)
-        if claims is None:
-            return None
-        plan: Plan | None = state.get(_PLAN)
-        if plan is None:
-            plan = state[_PLAN] = make_plan(claims, nodes.storage, self._catalogue)
-        return plan
 
     def takes_part(self, pod: PodInfo) -> bool:
         # Asked of each pod that is decided on: most have no volumes of storage, and are done with at once.
         return bool(pod.facets & _VOLUMES) and uses_claims(pod.pod)
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> Status:
-        _read(state)
-        plan: Plan | None = state.get(_PLAN)
+        plan = _read(state)
         node = handle.node(node_name)
-        # Without Filter nothing was planned, and nothing is bound (kube-scheduler 1.37: VolumeBinding Reserve).
-        if plan is None or plan.all_bound:
+        # Without Filter no volumes were found, and nothing is bound (kube-scheduler 1.37: VolumeBinding Reserve).
+        if plan is None or plan.all_bound or _FILTERED not in state:
             return SUCCESS
         if node is None:
             return Status(Code.ERROR, (f'node "{node_name}" not found',))
@@ -181,7 +170,7 @@ class VolumeBinding(
         deadline: float = state.setdefault(_DEADLINE, handle.now + self._bind_timeout_seconds)
         try:
             is_bound = work.is_bound(handle.storage, handle.node(node_name))
-        except (BindingError, TranslationError) as error:
+        except BindingError as error:
             return _failed(f"binding volumes: {error}")
         if is_bound:
             return PreBindDone()
@@ -207,14 +196,14 @@ class VolumeBinding(
         )
 
 
-def _read(state: CycleState) -> PodClaims | None:
+def _read(state: CycleState) -> Plan | None:
     """What PreFilter noted: None for a pod without claims."""
     try:
-        claims: PodClaims | None = state[_CLAIMS]
+        plan: Plan | None = state[_PLAN]
     except KeyError:
         # A configuration that disables PreFilter alone; kube-scheduler fails the same way.
         raise RuntimeError("not found") from None
-    return claims
+    return plan
 
 
 def _failed(message: str) -> PreBindFailed:

@@ -9,7 +9,11 @@ from msgspec.structs import replace
 
 from scheduler.api.objects import LabelSelector, LabelSelectorRequirement, Node, NodeSelector, Pod
 from scheduler.api.storage import CSIStorageCapacity, PersistentVolume, StorageObject
-from scheduler.api.volume_sources import AWSElasticBlockStoreVolumeSource, AzureDiskVolumeSource
+from scheduler.api.volume_sources import (
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    GCEPersistentDiskVolumeSource,
+)
 from scheduler.cache.node_table import NodeTable
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.function_shape import UtilizationShapePoint
@@ -41,6 +45,8 @@ NO_ROOM = (UNRESOLVABLE, ("node(s) did not have enough free storage",))
 GONE = (UNRESOLVABLE, ("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",))
 
 ZONE = "topology.kubernetes.io/zone"
+GCE_ZONE = "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: b"
+GCE_REGIONS = "failed to get region from zones: multiple or no regions gotten from zones, got: map[r-1:{} r-2:{}]"
 N1 = make_node("n1", labels={ZONE: "a"})
 N2 = make_node("n2", labels={ZONE: "b"})
 DYNAMIC = make_class("dynamic", provisioner="csi.example")
@@ -175,16 +181,19 @@ class TestStaticVolumes:
 
     def test_a_selector_that_cannot_be_read_is_an_error_of_filter(self) -> None:
         selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="a", operator="Near")])
-        pod, plugin = PodInfo(make_pod_with("data")), VolumeBinding()
-        nodes = storage_table([N1], make_class(), make_claim(selector=selector)).columns(plugin)
-        state: CycleState = {}
-        assert plugin.pre_filter(state, pod, nodes).status.code is Code.SUCCESS
         message = (
             "error creating internal label selector for claim: default/data: "
             '"Near" is not a valid label selector operator'
         )
-        with pytest.raises(ValueError, match=message):
-            plugin.filter(state, pod, nodes)
+        answers = verdicts(make_pod_with("data"), DYNAMIC, make_claim(storage_class="dynamic", selector=selector))
+        assert answers == {"n1": ("Error", (message,)), "n2": ("Error", (message,))}
+
+    def test_the_error_is_that_of_the_nodes_where_the_claim_is_matched(self) -> None:
+        selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="a", operator="Near")])
+        objects = (DYNAMIC, make_claim(storage_class="dynamic", selector=selector))
+        here = make_claim("here", storage_class="dynamic", selected_node="n2")
+        answers = verdicts(make_pod_with("data", "here"), *objects, here)
+        assert (answers["n1"], answers["n2"][0]) == (NO_VOLUME, "Error")
 
     def test_a_claim_that_is_not_matched_is_not_asked_for_its_selector(self) -> None:
         selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="a", operator="Near")])
@@ -408,18 +417,43 @@ class TestMigratedVolumes:
 
     def test_a_disk_that_the_driver_cannot_have_is_an_error_where_it_has_taken_over(self) -> None:
         volume = make_volume("pv", aws_elastic_block_store=self.disk("aws://a/disk-1"))
-        assert verdicts(make_pod_with("data"), self.CLAIM, volume) == {"n1": FITS, "n2": FITS}
+        csi_node = make_csi_node("n2", migrated=["kubernetes.io/aws-ebs"])
         message = (
-            r"could not translate pv: failed to translate Kubernetes ID to EBS Volume ID "
-            r"Invalid format for AWS volume \(aws://a/disk-1\)"
+            "could not translate pv: failed to translate Kubernetes ID to EBS Volume ID "
+            "Invalid format for AWS volume (aws://a/disk-1)"
         )
-        with pytest.raises(ValueError, match=message):
-            self.fitting(volume)
+        answers = verdicts(make_pod_with("data"), self.CLAIM, volume, csi_node)
+        assert answers == {"n1": FITS, "n2": ("Error", (message,))}
 
-    def test_a_disk_of_another_kind_is_an_error_where_the_driver_has_taken_over(self) -> None:
-        volume = make_volume("pv", azure_disk=AzureDiskVolumeSource(kind="Shared"))
-        with pytest.raises(ValueError, match=r"could not translate pv: kind\(Shared\) is not supported in csi"):
-            self.fitting(volume, migrated="kubernetes.io/azure-disk")
+    def test_a_node_that_is_refused_for_a_volume_before_does_not_fail(self) -> None:
+        volume = make_volume("pv", aws_elastic_block_store=self.disk("aws://a/disk-1"))
+        csi_node = make_csi_node("n2", migrated=["kubernetes.io/aws-ebs"])
+        objects = (self.CLAIM, volume, csi_node, make_claim("first", volume="local"), make_volume("local", node="n1"))
+        assert verdicts(make_pod_with("first", "data"), *objects) == {"n1": FITS, "n2": NODE_CONFLICT}
+
+    @pytest.mark.parametrize(
+        ("source", "labels", "error"),
+        [
+            ({"azure_disk": AzureDiskVolumeSource(kind="Managed")}, None, None),
+            (
+                {"azure_disk": AzureDiskVolumeSource(kind="Shared")},
+                None,
+                "kind(Shared) is not supported in csi migration",
+            ),
+            ({"aws_elastic_block_store": AWSElasticBlockStoreVolumeSource(volume_id="aws://a/vol-1")}, None, None),
+            ({"gce_persistent_disk": GCEPersistentDiskVolumeSource(pd_name="d")}, {ZONE: "b__c"}, GCE_ZONE),
+            ({"gce_persistent_disk": GCEPersistentDiskVolumeSource(pd_name="d")}, {ZONE: "r-1-a__r-2-a"}, GCE_REGIONS),
+            ({"gce_persistent_disk": GCEPersistentDiskVolumeSource(pd_name="d")}, {ZONE: "odd"}, None),
+        ],
+    )
+    def test_what_a_driver_cannot_have(
+        self, source: dict[str, Any], labels: dict[str, str] | None, error: str | None
+    ) -> None:
+        node = make_node("n", labels={"topology.gke.io/zone": "odd"})
+        plugins = ["kubernetes.io/azure-disk", "kubernetes.io/gce-pd", "kubernetes.io/aws-ebs"]
+        objects = (self.CLAIM, make_volume("pv", labels=labels, **source), make_csi_node("n", migrated=plugins))
+        expected = FITS if error is None else ("Error", (f"could not translate pv: {error}",))
+        assert verdicts(make_pod_with("data"), *objects, nodes=(node,)) == {"n": expected}
 
 
 class TestScore:

@@ -122,7 +122,7 @@ class TestWithoutWork:
 
     def test_without_filter_nothing_is_bound(self) -> None:
         binding = Binding(make_class(), make_claim(), make_volume("pv"))
-        del binding.states["plan"]
+        del binding.states["filtered"]
         assert binding.reserve() == SUCCESS
         assert binding.pre_flight() == PreFlight(SKIP, allow_parallel=True)
 
