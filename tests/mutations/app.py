@@ -80,6 +80,12 @@ MUTANTS = (
         ("            if self._clock() >= end:\n                return True\n", ""),
         ("            ticker.cancel()\n", "            pass\n"),
         ("math.floor(now) + 1 - now", "1.0"),
+        # News that come while it works wake it no more.
+        ("        self._has_news = True\n", ""),
+        (
+            "        is_unfinished = self._work()\n        for complaint in self._brain.take_complaints():\n            self._on_complaint(complaint)\n",
+            "        is_unfinished = self._work()\n",
+        ),
     ),
     *mutants(
         "scheduler/app/cli.py",

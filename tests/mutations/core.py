@@ -108,6 +108,12 @@ MUTANTS = (
         ("except_uid=nominated.uid, up_to_priority=nominated.priority", "except_uid=nominated.uid"),
     ),
     *mutants(
+        "scheduler/core/state.py",
+        f"{UNIT}batching_failures.py",
+        # A plugin that fails for each pod fills the log.
+        ("        if (failure.plugin, failure.stage) not in self._failing:\n", "        if True:\n"),
+    ),
+    *mutants(
         "scheduler/core/measurements.py",
         f"{UNIT}measurements.py",
         ("bisect_left(self.bounds, value)", "bisect_left(self.bounds, value) + 1"),
