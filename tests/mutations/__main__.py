@@ -38,8 +38,9 @@ from tests.mutations.runner import (
     preload,
     run,
 )
+from tests.mutations.volume_binding import MUTANTS as VOLUME_BINDING
 
-MUTANTS = (*BATCH, *BINDING_CYCLE, *NOMINATED, *CORE, *QUEUE, *PROFILE, *NODE_DECLARED_FEATURES, *APP)
+MUTANTS = (*BATCH, *BINDING_CYCLE, *NOMINATED, *CORE, *QUEUE, *PROFILE, *NODE_DECLARED_FEATURES, *VOLUME_BINDING, *APP)
 
 
 def main() -> int:

@@ -404,6 +404,14 @@ class TestMigratedVolumes:
         volume = make_volume("pv", labels={ZONE: "c"}, aws_elastic_block_store=self.disk())
         assert self.fitting(volume) == ["old"]
 
+    def test_the_beta_label_of_the_volume_counts_too(self) -> None:
+        labels = {"failure-domain.beta.kubernetes.io/zone": "c"}
+        assert self.fitting(make_volume("pv", labels=labels, aws_elastic_block_store=self.disk())) == ["old"]
+
+    def test_a_label_without_any_zone_says_nothing(self) -> None:
+        volume = make_volume("pv", labels={ZONE: " __"}, aws_elastic_block_store=self.disk())
+        assert self.fitting(volume) == ["old", "new", "both"]
+
     def test_the_beta_labels_are_replaced_too(self) -> None:
         selector = node_selector(
             ("failure-domain.beta.kubernetes.io/zone", "In", ["a"]),
