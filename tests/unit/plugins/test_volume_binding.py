@@ -568,6 +568,10 @@ class TestScore:
         )
         assert scores(make_pod_with("data"), table) == {"n1": 0}
 
+    def test_no_room_is_full_even_for_a_claim_of_nothing(self) -> None:
+        claim, room = make_claim(storage_class="dynamic", size="0"), make_capacity(topology={ZONE: "a"}, capacity="0")
+        assert scores(make_pod_with("data"), storage_table([N1], DYNAMIC, DRIVER, claim, room)) == {"n1": 0}
+
     def test_what_is_made_without_known_room_does_not_count(self) -> None:
         claim = make_claim(storage_class="dynamic", size="30Gi")
         assert scores(make_pod_with("data"), storage_table([N1], DYNAMIC, claim)) == {"n1": 0}
