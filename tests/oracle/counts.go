@@ -97,7 +97,7 @@ func describe(p *config.KubeSchedulerProfile) []string {
 			}
 		}
 	}
-	return described
+	return append(described, describeBeyond(p)...)
 }
 
 func band(raw int64) string {
@@ -116,6 +116,9 @@ func band(raw int64) string {
 
 func (o *oracle) countPod(pod *v1.Pod) {
 	o.countRequests("pod", pod)
+	o.countConstraints(pod)
+	o.countTerms("pod", pod.Spec.Affinity)
+	o.countVolumes("pod", pod)
 	affinity := pod.Spec.Affinity
 	if affinity != nil && affinity.NodeAffinity != nil {
 		if required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
@@ -157,6 +160,8 @@ func (o *oracle) countTerm(kind string, term v1.NodeSelectorTerm) {
 func (o *oracle) countExisting(pod *v1.Pod) {
 	o.countIf(pod.DeletionTimestamp != nil, "state/terminating pod")
 	o.countRequests("existing", pod)
+	o.countTerms("existing", pod.Spec.Affinity)
+	o.countVolumes("existing", pod)
 	for _, condition := range pod.Status.Conditions {
 		o.countIf(condition.Type == v1.PodResizePending, "existing/resize "+condition.Reason)
 	}

@@ -168,6 +168,7 @@ func (o *oracle) score(answer *evaluation, profile framework.Framework, cycle fw
 	}
 	slices.Sort(answer.Best)
 	o.countScores(profile.ProfileName(), answer)
+	o.countScoresBeyond(pod, answer)
 	return nil
 }
 

@@ -25,6 +25,8 @@ CLASSES: dict[str, tuple[str, str | None]] = {
     "modeless": (CSI, None),
 }
 CLAIMS = ("data", "logs", "cache", "shared", "old")
+# What a claim of the name mostly is: the class that it waits with for a consumer, or bound.
+USUAL = {"data": "dynamic", "logs": "dynamic", "cache": "local", "shared": "bound"}
 VOLUMES = tuple(f"pv{number}" for number in range(7))
 SIZES = (GI, 2 * GI, 5 * GI, 5 * GI, 10 * GI, 30 * GI, 100 * GI, 300 * MI)
 HUGE = ("4611686018427387904", "4Ei", "7Ei", "-1Gi", "-4611686018427387904", "0")
@@ -80,8 +82,11 @@ def claim(draw: Draw, name: str, namespace: str, nodes: list[str], owner: Json |
     status: Json = {"phase": "Pending"}
     if draw.chance(0.96):
         spec["resources"] = {"requests": {"storage": size(draw)}}
-    kind = draw.weighted({"bound": 38, "delayed": 48, "immediate": 5, "prebound": 3, "lost": 3, "deleting": 3})
-    spec |= class_of_claim(draw, kind, annotations)
+    kind = draw.weighted({"bound": 35, "delayed": 51, "immediate": 5, "prebound": 3, "lost": 3, "deleting": 3})
+    usual = USUAL.get(name) if draw.chance(0.6) else None
+    if usual is not None:
+        kind = "bound" if usual == "bound" else "delayed"
+    spec |= {"storageClassName": usual} if usual in CLASSES else class_of_claim(draw, kind, annotations)
     if kind in ("bound", "prebound", "lost"):
         spec["volumeName"] = draw.pick(VOLUMES) if draw.chance(0.96) else "vanished"
     if kind in ("bound", "lost"):
@@ -194,10 +199,10 @@ def csi_node(draw: Draw, node: str) -> Json:
 
 def csi_driver(draw: Draw, name: str) -> Json:
     spec: Json = {}
-    if draw.chance(0.8):
-        spec["storageCapacity"] = draw.chance(0.8)
+    if draw.chance(0.9):
+        spec["storageCapacity"] = draw.chance(0.9)
     if draw.chance(0.4):
-        spec["preventPodSchedulingIfMissing"] = draw.chance(0.7)
+        spec["preventPodSchedulingIfMissing"] = draw.chance(0.5)
     metadata = meta("CSIDriver", name)
     return {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": metadata, "spec": spec}
 
@@ -208,7 +213,7 @@ def capacity(draw: Draw, name: str, nodes: list[str]) -> Json:
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSIStorageCapacity",
         "metadata": meta("CSIStorageCapacity", name, "kube-system"),
-        "storageClassName": draw.pick(("dynamic", "dynamic", "zonal", "ebs")),
+        "storageClassName": draw.pick((*["dynamic"] * 4, "zonal", "ebs")),
     }
     match draw.weighted({"all": 20, "host": 35, "zone": 38, "none": 4, "broken": 3}):
         case "all":
@@ -246,7 +251,7 @@ def one_object(draw: Draw, nodes: list[str]) -> Json:
         "volume": lambda: volume(draw, draw.pick(VOLUMES), nodes),
         "node": lambda: csi_node(draw, draw.pick(nodes or ["n1"])),
         "driver": lambda: csi_driver(draw, draw.pick((CSI, EBS))),
-        "capacity": lambda: capacity(draw, draw.pick(("c0", "c1", "c2", "c3", "c4")), nodes),
+        "capacity": lambda: capacity(draw, draw.pick(tuple(f"c{number}" for number in range(7))), nodes),
         "attachment": lambda: attachment(draw, draw.pick(("a0", "a1", "a2")), nodes),
     }
     likely: dict[str, float] = {
@@ -267,6 +272,6 @@ def objects(draw: Draw, nodes: list[str]) -> list[Json]:
     made += [volume(draw, name, nodes) for name in VOLUMES if draw.chance(0.93)]
     made += [csi_node(draw, name) for name in nodes if draw.chance(0.85)]
     made += [csi_driver(draw, name) for name in (CSI, EBS) if draw.chance(0.75)]
-    made += [capacity(draw, f"c{number}", nodes) for number in range(draw.whole(1, 5))]
+    made += [capacity(draw, f"c{number}", nodes) for number in range(draw.whole(1, 7))]
     made += [attachment(draw, f"a{number}", nodes) for number in range(draw.whole(0, 3))]
     return made
