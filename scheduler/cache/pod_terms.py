@@ -7,13 +7,19 @@ when somebody asks; a pod without terms costs nothing.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
 from scheduler.cache.columns import Column
 from scheduler.cache.namespaces import Namespaces
-from scheduler.framework.affinity_terms import REQUIRED_ANTI_AFFINITY, HeldTerm, ReachingTerms, affinity_terms
+from scheduler.framework.affinity_terms import (
+    REQUIRED_ANTI_AFFINITY,
+    HeldTerm,
+    ReachingTerms,
+    affinity_terms,
+    label_keys,
+)
 from scheduler.framework.pod_info import PodInfo
 
 COLUMNS = 256
@@ -161,7 +167,7 @@ class PodTerms:
             self._version_of(anti_affinity, before.anti_affinity, before.anti_affinity_version),
             scored,
             self._version_of(scored, before.scored, before.scored_version),
-            _keys_of(terms),
+            label_keys(terms),
         )
         return before if found == before else found
 
@@ -223,7 +229,3 @@ def scopes_of(held: HeldTerm) -> set[tuple[str | None, HeldTerm]]:
     """What ``PodTerms.scopes`` has of one term."""
     named: set[tuple[str | None, HeldTerm]] = {(namespace, held) for namespace in held.term.namespaces}
     return named if held.term.namespace_selector.nothing else named | {(None, held)}
-
-
-def _keys_of(terms: Iterable[HeldTerm]) -> tuple[str, ...]:
-    return tuple(sorted({requirement.key for held in terms for requirement in held.term.labels.requirements}))

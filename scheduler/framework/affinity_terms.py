@@ -6,7 +6,7 @@ the API server has merged them into the label selector.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
@@ -59,7 +59,7 @@ class WeightedAffinityTerm(NamedTuple):
 class AffinityTerms(NamedTuple):
     """All terms of a pod. A list with a term that cannot be read is empty, and ``error`` says why; else that is "".
 
-    ``held``: the terms as other pods meet them.
+    ``held``: the terms as other pods meet them. ``keys``: of the labels that they look at, sorted.
     """
 
     required_affinity: tuple[AffinityTerm, ...] = ()
@@ -67,6 +67,7 @@ class AffinityTerms(NamedTuple):
     preferred: tuple[WeightedAffinityTerm, ...] = ()
     error: str = ""
     held: tuple[HeldTerm, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 class ReachingTerms(NamedTuple):
@@ -84,6 +85,12 @@ class ReachingTerms(NamedTuple):
 
 
 NO_TERMS = AffinityTerms()
+
+
+def label_keys(terms: Iterable[HeldTerm]) -> tuple[str, ...]:
+    """Keys of the labels that the terms look at, sorted."""
+    return tuple(sorted({requirement.key for held in terms for requirement in held.term.labels.requirements}))
+
 
 _Rules = tuple[PodAffinity | None, PodAffinity | None]
 _encode = msgspec.json.Encoder().encode
@@ -125,7 +132,7 @@ def _terms_of(namespace: str, rules: bytes) -> AffinityTerms:
         *(HeldTerm(PREFERRED, weight, term) for weight, term in preferred),
     )
     error = aggregate(errors) if errors else ""
-    return AffinityTerms(required_affinity, required_anti_affinity, preferred, error, held)
+    return AffinityTerms(required_affinity, required_anti_affinity, preferred, error, held, label_keys(held))
 
 
 def _all(name: str, read: Callable[[Given], Term], given: list[Given] | None, errors: list[str]) -> tuple[Term, ...]:

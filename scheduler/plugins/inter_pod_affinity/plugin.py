@@ -122,8 +122,16 @@ class InterPodAffinity(
         )
 
     def sign_cluster(self, pod: PodInfo, nodes: NodeView) -> tuple[Any, ...]:
-        """The pod's values of those labels that a term of another pod looks at now, and which labels these are."""
+        """The pod's values of those labels that a term of another pod looks at now, and which labels these are.
+
+        Those that its own terms look at are among them from the beginning: once the first pod of a shape is there, its terms
+        are those of another pod to the next.
+        """
         keys = nodes.reaching_terms(pod.pod.metadata.namespace).keys
+        if pod.pod.spec.affinity is not None:
+            own = affinity_terms(pod.pod).keys
+            if own and keys != own:
+                keys = tuple(sorted({*keys, *own}))
         if not keys:
             return ()
         labels = pod.pod.metadata.labels or {}

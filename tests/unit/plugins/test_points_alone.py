@@ -8,6 +8,7 @@ import pytest
 from scheduler.api.objects import Affinity, Toleration
 from scheduler.framework.plugin import FilterPlugin, PreScorePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
+from scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from scheduler.plugins.node_affinity import NodeAffinity
 from scheduler.plugins.node_name import NodeName
 from scheduler.plugins.node_ports import NodePorts
@@ -50,6 +51,7 @@ def test_these_filter_without_prefilter(plugin: FilterPlugin, expected: dict[str
     [
         (NodePorts(), 'reading "PreFilterNodePorts" from cycleState: not found'),
         (NodeResourcesFit(), 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'),
+        (InterPodAffinity(), 'error reading "PreFilterInterPodAffinity" from cycleState: not found'),
     ],
 )
 def test_these_need_their_prefilter(plugin: FilterPlugin, message: str) -> None:
@@ -72,7 +74,7 @@ def test_these_score_without_prescore_as_with_it(plugin: ScorePlugin) -> None:
     assert set(scores.values()) != {0}
 
 
-def test_taints_need_their_prescore() -> None:
-    plugin = TaintToleration()
-    with pytest.raises(RuntimeError, match='failed to read "PreScoreTaintToleration" from cycleState: not found'):
+@pytest.mark.parametrize("plugin", [TaintToleration(), InterPodAffinity()])
+def test_these_need_their_prescore(plugin: ScorePlugin) -> None:
+    with pytest.raises(RuntimeError, match=f'failed to read "PreScore{plugin.name}" from cycleState: not found'):
         plugin.score({}, POD, table_of(NODES).columns(plugin))
