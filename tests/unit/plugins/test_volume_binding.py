@@ -248,6 +248,16 @@ class TestSeveralClaims:
         assert verdicts(pod, *objects) == {"n1": NO_VOLUME, "n2": NO_VOLUME}
         assert verdicts(pod, *objects, make_volume("b", node="n2")) == {"n1": NO_VOLUME, "n2": FITS}
 
+    def test_claims_of_one_size_are_matched_in_the_order_of_the_pods_volumes(self) -> None:
+        """Twenty claims for anything and one that needs the SSD: only if it is first does it get it."""
+        claims = [make_claim(f"any{number}") for number in range(20)]
+        picky = make_claim("picky", selector=LabelSelector({"disk": "ssd"}))
+        volumes = [make_volume("a", labels={"disk": "ssd"}), *(make_volume(f"b{number}") for number in range(20))]
+        objects = (make_class(), picky, *claims, *volumes)
+        names = [claim.metadata.name for claim in claims]
+        assert set(verdicts(make_pod_with("picky", *names), *objects).values()) == {FITS}
+        assert set(verdicts(make_pod_with(*names, "picky"), *objects).values()) == {NO_VOLUME}
+
     def test_claims_of_two_classes_do_not_take_each_others_volumes(self) -> None:
         objects = (make_class(), make_class("fast"), self.SMALL, make_claim("quick", storage_class="fast"))
         volumes = (make_volume("a"), make_volume("b", storage_class="fast", node="n2"))
@@ -567,6 +577,19 @@ class TestScore:
             make_capacity(topology={ZONE: "a"}, maximum="100Gi"),
         )
         assert scores(make_pod_with("data"), table) == {"n1": 0}
+
+    def test_a_class_in_the_annotation_alone_counts(self) -> None:
+        """Upstream follows a null pointer here too."""
+        table = storage_table(
+            [N1],
+            DYNAMIC,
+            DRIVER,
+            make_claim(
+                storage_class=None, annotations={"volume.beta.kubernetes.io/storage-class": "dynamic"}, size="30Gi"
+            ),
+            make_capacity(topology={ZONE: "a"}, capacity="100Gi"),
+        )
+        assert scores(make_pod_with("data"), table) == {"n1": 70}
 
     def test_no_room_is_full_even_for_a_claim_of_nothing(self) -> None:
         claim, room = make_claim(storage_class="dynamic", size="0"), make_capacity(topology={ZONE: "a"}, capacity="0")
