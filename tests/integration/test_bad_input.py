@@ -293,11 +293,6 @@ def with_limits(pod: Object, limits: Object) -> Object:
 
 # Pod -> the field or the object in the way, and the plugin that is not there.
 REFUSED = {
-    "claim": (
-        pod_manifest("claim", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "c"}}]),
-        "volume 'data'",
-        "VolumeRestrictions",
-    ),
     "device": (
         pod_manifest("device", resourceClaims=[{"name": "gpu", "resourceClaimName": "c"}]),
         "spec.resourceClaims",

@@ -31,9 +31,6 @@ profiles:
   plugins:
     multiPoint:
       disabled:
-      - {name: VolumeRestrictions}
-      - {name: NodeVolumeLimits}
-      - {name: VolumeZone}
       - {name: DynamicResources}
       - {name: DefaultPreemption}
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from scheduler.api.objects import Volume
 from scheduler.api.storage import PersistentVolume, PersistentVolumeSpec
@@ -33,8 +32,9 @@ _COUNTED = frozenset({AWS_EBS, AZURE_DISK, CINDER, GCE_PD, PORTWORX})
 
 _ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 _UNSPECIFIED = "UNSPECIFIED"
+_AWS_ADDRESS = re.compile(r"aws://[^/?#]*([^?#]*)", re.DOTALL)
 _AWS_VOLUME = re.compile(r"vol-[^/]*", re.DOTALL)
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
 
 
 class TranslationError(ValueError):
@@ -110,18 +110,15 @@ def _handle(source: Volume | PersistentVolumeSpec, plugin: str) -> str:
 
 def _aws_volume_id(text: str) -> str:
     """``vol-1`` of ``aws://zone/vol-1``; a text without scheme is an ID already."""
-    if not text.startswith("aws://"):
+    address = _AWS_ADDRESS.match(text)
+    if address is None:
         return text
-    wrong = f"failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({text})"
-    if _BAD_ESCAPE.search(text):
-        raise TranslationError(wrong)
-    try:
-        found = unquote(urlsplit(text).path).strip("/")
-    except ValueError as error:
-        raise TranslationError(wrong) from error
-    if not _AWS_VOLUME.fullmatch(found):
-        raise TranslationError(wrong)
-    return found
+    path = address[1]
+    if all(_ESCAPE.findall(path)):
+        found = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), path).strip("/")
+        if _AWS_VOLUME.fullmatch(found):
+            return found
+    raise TranslationError(f"failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({text})")
 
 
 def _gce_zonal(zone: str, name: str) -> str:

@@ -12,7 +12,7 @@ from tests.support.scheduler_configurations import HEADER
 
 KUBE = "".join(f"{key}: {value}\n" for key, value in HEADER.items())
 REPRISE = "apiVersion: reprise.dev/v1alpha1\nkind: RepriseConfiguration\n"
-LEFT_OUT = "VolumeRestrictions, NodeVolumeLimits, VolumeZone, DynamicResources, DefaultPreemption"
+LEFT_OUT = "DynamicResources, DefaultPreemption"
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_good_file_is_answered_with_the_plugins_of_each_profile(
 
     filters = (
         "NodeName,NodeUnschedulable,TaintToleration,NodeAffinity,NodePorts,NodeResourcesFit,"
-        "VolumeBinding,PodTopologySpread,InterPodAffinity,NodeDeclaredFeatures"
+        "VolumeRestrictions,NodeVolumeLimits,VolumeBinding,VolumeZone,PodTopologySpread,InterPodAffinity,NodeDeclaredFeatures"
     )
     assert code == 0
     assert capsys.readouterr().out.splitlines() == [

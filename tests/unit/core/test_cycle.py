@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scheduler.api.objects import Pod, PodStatus, Volume, key_of
-from scheduler.api.volume_sources import EphemeralVolumeSource
+from scheduler.api.objects import Pod, PodResourceClaim, PodStatus, key_of
 from scheduler.core.instruction import BindPod, Condition, Instruction, PatchPodStatus, RecordEvent
 from scheduler.core.state import PluginFault
 from scheduler.framework.status import Code, Reason
@@ -156,11 +155,13 @@ def test_a_terminating_pod_is_skipped_with_an_event_and_forgotten() -> None:
 
 def test_a_pod_that_needs_a_missing_rule_is_refused_before_any_node_is_looked_at() -> None:
     core = Core()
-    pod = make_pod(volumes=[Volume(name="data", ephemeral=EphemeralVolumeSource())])
+    pod = make_pod(resource_claims=[PodResourceClaim(name="gpu")])
     core.pods(pod)
     result = core.decide(5.0)
 
-    message = "pod needs volume 'data', and VolumeRestrictions is not implemented yet: use another scheduler for this pod"
+    message = (
+        "pod needs spec.resourceClaims, and DynamicResources is not implemented yet: use another scheduler for this pod"
+    )
     assert result.instructions == failure(pod, message, reason="SchedulerError", now=5.0)
     assert (result.outcome, result.plugins) == ("error", ("MissingRule",))
     assert core.rooms(pod) == ["unschedulable"]

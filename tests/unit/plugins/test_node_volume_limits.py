@@ -332,6 +332,7 @@ def test_a_google_disk_without_a_region_does_not_count(zones: str) -> None:
         ("aws://us-east-1a/vol-1", "vol-1"),
         ("aws:///vol-1", "vol-1"),
         ("aws:///vol-1/", "vol-1"),
+        ("aws://z/vol%2D1?a#b", "vol-1"),
         ("disk", "disk"),
     ],
 )
@@ -354,6 +355,8 @@ def evaluated(cache: Cache, *volumes: Volume) -> Evaluation:
 
 UNTOLD = [
     (Volume(name="v", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="aws://zone/disk")), "AWS"),
+    (Volume(name="v", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="aws:///vol-%zz")), "AWS"),
+    (Volume(name="v", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="aws:///vol-1/b")), "AWS"),
     (Volume(name="v", azure_disk=AzureDiskVolumeSource(disk_uri="u", kind="Shared")), "kind(Shared)"),
 ]
 

@@ -45,7 +45,8 @@ def test_a_default_is_either_there_or_missing() -> None:
     ("name", "known", "missing"),
     [
         ("NodeName", True, False),
-        ("VolumeZone", True, True),
+        ("VolumeZone", True, False),
+        ("DynamicResources", True, True),
         ("GangScheduling", True, True),
         ("Coscheduling", False, False),
     ],
