@@ -139,7 +139,8 @@ def _node_table(result: dict[str, Any]) -> Table:
     for name, verdict in result["filter"].items():
         if name not in result["totals"]:
             blanks = [""] * (len(plugins) + 1)
-            table.add_row(
-                name, *blanks, verdict.get("plugin", ""), verdict["code"], ", ".join(verdict.get("reasons", ()))
-            )
+            reasons = ", ".join(verdict.get("reasons", ()))
+            if "details" in verdict:
+                reasons += f" [{', '.join(verdict['details'])}]"
+            table.add_row(name, *blanks, verdict.get("plugin", ""), verdict["code"], reasons)
     return table

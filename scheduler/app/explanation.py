@@ -84,11 +84,13 @@ def answer(evaluation: Evaluation, cache: Cache) -> dict[str, Any]:
 
 
 def _status(status: Status) -> dict[str, Any]:
-    """``{"code": "Success"}``, or with reasons and, when a plugin gave it, the plugin."""
+    """``{"code": "Success"}``, or with reasons, details if there are any and, when a plugin gave it, the plugin."""
     if status.code is Code.SUCCESS:
         return {"code": status.code.label}
     given: dict[str, Any] = {"code": status.code.label}
     if status.plugin:
         given["plugin"] = status.plugin
     given["reasons"] = list(status.reasons)
+    if status.details:
+        given["details"] = list(status.details)
     return given

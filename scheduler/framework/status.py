@@ -39,10 +39,14 @@ _LABELS = {
 
 
 class Reason(NamedTuple):
-    """One bit of a Filter's answer: the text that users see, and the code that a node refused for it has."""
+    """One bit of a Filter's answer: the text that users see, and the code that a node refused for it has.
+
+    ``detail`` says more to those who ask about one pod: it is no part of messages, which count nodes by text.
+    """
 
     text: str
     code: Code
+    detail: str = ""
 
 
 class Status(NamedTuple):
@@ -51,6 +55,7 @@ class Status(NamedTuple):
     code: Code = Code.SUCCESS
     reasons: tuple[str, ...] = ()
     plugin: str = ""
+    details: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:

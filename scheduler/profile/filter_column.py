@@ -194,4 +194,5 @@ def _error_bits(reasons: tuple[Reason, ...]) -> int:
 def _status(plugin: str, reasons: tuple[Reason, ...], mask: int) -> Status:
     given = [reason for number, reason in enumerate(reasons) if mask >> number & 1]
     code = max((reason.code for reason in given), default=Code.UNSCHEDULABLE)
-    return Status(code, tuple(reason.text for reason in given), plugin)
+    details = tuple(reason.detail for reason in given if reason.detail)
+    return Status(code, tuple(reason.text for reason in given), plugin, details)

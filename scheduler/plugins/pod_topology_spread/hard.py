@@ -20,13 +20,18 @@ MOST = 32
 
 _NO_DOMAIN = float(2**31 - 1)
 _NOT_MATCHED = "node(s) didn't match pod topology spread constraints"
-_MISSING = Reason(f"{_NOT_MATCHED} (missing required label)", Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
-_SKEWED = Reason(_NOT_MATCHED, Code.UNSCHEDULABLE)
 
 
 def reasons(constraints: tuple[Constraint, ...]) -> tuple[Reason, ...]:
     """Two bits for each constraint: the node has no such label, and it would be too far above the least domain."""
-    return (_MISSING, _SKEWED) * max(1, min(len(constraints), MOST))
+    found = []
+    for number, constraint in enumerate(constraints[:MOST]):
+        detail = f"topologyKey {constraint.topology_key}, maxSkew {constraint.max_skew}"
+        if number == MOST - 1 and len(constraints) > MOST:
+            detail = ""
+        found.append(Reason(f"{_NOT_MATCHED} (missing required label)", Code.UNSCHEDULABLE_AND_UNRESOLVABLE, detail))
+        found.append(Reason(_NOT_MATCHED, Code.UNSCHEDULABLE, detail))
+    return tuple(found)
 
 
 def totals(bucket: npt.NDArray[np.intp], counts: Ints, size: int) -> FloatArray:
