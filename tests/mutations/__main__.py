@@ -24,6 +24,7 @@ from tests.mutations.app import MUTANTS as APP
 from tests.mutations.batch import MUTANTS as BATCH
 from tests.mutations.binding_cycle import MUTANTS as BINDING_CYCLE
 from tests.mutations.core import MUTANTS as CORE
+from tests.mutations.inter_pod_affinity import MUTANTS as INTER_POD_AFFINITY
 from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEATURES
 from tests.mutations.nominated import MUTANTS as NOMINATED
 from tests.mutations.profile import MUTANTS as PROFILE
@@ -39,8 +40,21 @@ from tests.mutations.runner import (
     run,
 )
 from tests.mutations.volume_binding import MUTANTS as VOLUME_BINDING
+from tests.mutations.volumes import MUTANTS as VOLUMES
 
-MUTANTS = (*BATCH, *BINDING_CYCLE, *NOMINATED, *CORE, *QUEUE, *PROFILE, *NODE_DECLARED_FEATURES, *VOLUME_BINDING, *APP)
+MUTANTS = (
+    *BATCH,
+    *BINDING_CYCLE,
+    *NOMINATED,
+    *CORE,
+    *QUEUE,
+    *PROFILE,
+    *INTER_POD_AFFINITY,
+    *NODE_DECLARED_FEATURES,
+    *VOLUME_BINDING,
+    *VOLUMES,
+    *APP,
+)
 
 
 def main() -> int:

@@ -189,6 +189,9 @@ def test_versions_of_what_reaches_a_namespace_move_with_its_terms_alone(cache: C
     assert second[0] not in (0, first[0])
     cache.remove_pod("own-d")
     assert versions(cache)[0] not in (0, second[0])
+    for name in "ab":
+        cache.remove_pod(f"own-{name}")
+    assert versions(cache) == (0, 0)
 
 
 def test_the_version_of_a_term_moves_with_its_holders_alone(cache: Cache) -> None:

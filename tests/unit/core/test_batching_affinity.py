@@ -106,6 +106,18 @@ def test_a_pod_without_the_label_is_told_from_one_with_any_value() -> None:
     ]
 
 
+def test_equal_values_of_other_labels_are_told_apart() -> None:
+    """The entry was made for a pod that the term which looks now is not about."""
+    run = core(2)
+    before = make_pod("before", node_name="n0", affinity=affinity(apart=(term(HOSTNAME, {"matchLabels": {"a": "2"}}),)))
+    run.pods(before)
+    assert batches(run, *several(2, labels={"a": "1"})) == ["no_hint", "hint_used"]
+    run.pod_gone(before)
+    run.pods(make_pod("now", node_name="n0", affinity=affinity(apart=(term(HOSTNAME, {"matchLabels": {"b": "1"}}),))))
+
+    assert decide(run, *several(2, "q", labels={"b": "1"})) == [("no_hint", "n1"), ("hint_used", "n1")]
+
+
 def test_namespaces_have_entries_of_their_own() -> None:
     run = core()
     run.pods(make_pod("guard", namespace="red", node_name="n0", affinity=affinity(apart=(term(HOSTNAME, {}),))))

@@ -117,6 +117,20 @@ def test_a_kept_evaluation_is_as_a_new_one(pod: str, change: str) -> None:
             assert answers(kept, cache) == answers(Evaluation(PROFILE, info, cache.table), cache), other
 
 
+def test_another_holder_of_a_term_is_met_as_well() -> None:
+    """Nothing but the pods that hold the term has changed."""
+    cache, info = cluster(), PodInfo(PODS["plain"])
+    put(cache, "first", "a1", affinity=AGAINST_WEB)
+    kept = Evaluation(PROFILE, info, cache.table)
+    before = answers(kept, cache)
+    put(cache, "second", "b1", affinity=AGAINST_WEB)
+    both = answers(kept, cache)
+    assert both == answers(Evaluation(PROFILE, info, cache.table), cache) != before
+
+    cache.remove_pod("default-second")
+    assert answers(kept, cache) == before
+
+
 @pytest.mark.parametrize(
     ("pod", "change", "matters"),
     [
