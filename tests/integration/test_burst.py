@@ -14,17 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scheduler.api.objects import Node, Pod
-from scheduler.app.replay_command import build
-from scheduler.cache.cache import Cache
-from scheduler.core.story import Header
-from scheduler.framework.pod_info import PodInfo
-from scheduler.profile.evaluation import Evaluation
 from tests.integration.conftest import Say
 from tests.support.binaries import require_binaries
 from tests.support.burst import BYSTANDER_COUNT, FOREIGN_COUNT, NODE_COUNT, POD_COUNT, Burst, run_burst
 from tests.support.control_plane import ControlPlane
-from tests.support.plain_account import PlainAccount, Version, overcommitted, requests_of, version_of
+from tests.support.fresh_evaluation import FreshEvaluations
+from tests.support.plain_account import PlainAccount, overcommitted, requests_of
 from tests.support.reprise_process import COMMAND
 from tests.support.resources import Object
 
@@ -150,20 +145,13 @@ def test_each_decision_was_feasible_for_what_the_watch_had_delivered(burst: Burs
 
 
 def test_a_sample_of_decisions_took_a_node_with_the_best_total_worked_out_afresh(burst: Burst, say: Say):
-    with burst.story.open("rb") as lines:
-        header = msgspec.json.decode(next(lines), type=Header)
-    [profile] = build(header).state.profiles.values()
-    decode = Decoded()
+    fresh = FreshEvaluations(burst.story)
     checked, wrong, feasible = 0, [], []
     account = PlainAccount(burst.originals)
     for number, decision in enumerate(account.follow(burst.story)):
         if number % SAMPLED:
             continue
-        cache = decode.cache(account, header.seed)
-        evaluation = Evaluation(profile, decode.pod(decision.pod), cache.table)
-        evaluation.refresh()
-        evaluation.refresh_scores()
-        totals = {cache.table.name_of(row): evaluation.total(row) for row in evaluation.feasible_rows()}
+        totals = fresh.totals(account, decision.pod)
         checked += 1
         feasible.append(len(totals))
         if totals.get(decision.node) != max(totals.values()):
@@ -171,30 +159,6 @@ def test_a_sample_of_decisions_took_a_node_with_the_best_total_worked_out_afresh
     say(f"burst: {checked} decisions worked out afresh, {statistics.median(feasible):.0f} feasible nodes each (median)")
     assert checked == POD_COUNT // SAMPLED
     assert wrong == []
-
-
-class Decoded:
-    """Plain objects as the product holds them, each decoded once."""
-
-    def __init__(self) -> None:
-        self._pods: dict[Version, PodInfo] = {}
-
-    def pod(self, plain: Object) -> PodInfo:
-        version = version_of(plain)
-        if version not in self._pods:
-            self._pods[version] = PodInfo(msgspec.convert(plain, Pod))
-        return self._pods[version]
-
-    def cache(self, account: PlainAccount, seed: int) -> Cache:
-        """A cache made of what the account knows, from nothing."""
-        cache = Cache(seed=seed)
-        for node in account.nodes.values():
-            cache.apply_node(msgspec.convert(node, Node))
-        for pod in account.assigned.values():
-            cache.apply_pod(self.pod(pod))
-        for pod, node_name in account.assumed.values():
-            cache.assume(self.pod(pod), node_name)
-        return cache
 
 
 # ------------------------------------------------------------------------------------------------------------- replays

@@ -29,7 +29,7 @@ _CONTAINER_RULES = {"resources", "ports"}
 _NO_CONTAINER_RULES = {"name", "image", "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy"}
 _NO_ENTRY = ("NoSchedule", "NoExecute")
 _IGNORED = {"PodBound", "NamespaceApplied", "SelectingObjectApplied", "Tick"}
-"""Stimuli that change nothing here: a bound pod's room is taken already, and no Service selects a pod of the burst."""
+"""Stimuli that change nothing here: a bound pod's room is taken already, and no Service or controller keeps a pod from a node."""
 
 
 def version_of(item: Object) -> Version:

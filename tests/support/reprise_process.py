@@ -135,6 +135,10 @@ class RepriseProcess:
                     self.stray_lines.append(raw.decode(errors="replace"))
         return [line for line in self._lines if message is None or line.get("msg") == message]
 
+    def complaints(self) -> list[Object]:
+        """What it has logged beyond information since its configuration was read; a right that it lacks would be among it."""
+        return [line for line in self.lines() if line["level"] != "info" and line["msg"] != "configuration"]
+
     def wait_for_line(self, message: str, *, seconds: float = 30.0) -> Object:
         """The first line of this message.
 
