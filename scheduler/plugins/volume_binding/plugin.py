@@ -146,6 +146,8 @@ class VolumeBinding(
         except ValueError as error:
             return Status(Code.ERROR, (str(error),))
         state[_WORK] = work
+        # It has columns of all nodes, and the binding may wait for long.
+        del state[_PLAN]
         return SUCCESS
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str, handle: Handle) -> None:
