@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contract.servers import Server, without_managed_fields
+from tests.support.api_client import PATCH_TYPES
 from tests.support.resources import (
     CSI_DRIVERS,
     CSI_NODES,
@@ -81,8 +82,9 @@ def clean(server: Server) -> Iterator[Server]:
     """Objects without a namespace do not go with the namespace of the test."""
     yield server
     for resource in (PERSISTENT_VOLUMES, STORAGE_CLASSES, CSI_NODES, CSI_DRIVERS, VOLUME_ATTACHMENTS):
-        server.send("PATCH", server.path(resource, "contract"), {"metadata": {"finalizers": None}})
-        server.send("DELETE", server.path(resource, "contract"))
+        path = server.path(resource, "contract")
+        server.send("PATCH", path, {"metadata": {"finalizers": None}}, content_type=PATCH_TYPES["merge"])
+        server.send("DELETE", path)
 
 
 @pytest.mark.parametrize(("resource", "manifest", "expected"), CASES, ids=lambda value: getattr(value, "kind", ""))
