@@ -80,8 +80,6 @@ class ScoreColumn:
         except Exception as error:
             raise self._failed(error) from error
         self.is_zero = self.skipped or (self.normalizer is None and not self.raw.any())
-        if self.is_zero:
-            self.weighted[:] = 0
         self._extrema.lose()
         self.settle(feasible)
 

@@ -168,6 +168,9 @@ class Scoring:
         for column in self.columns:
             column.is_sound = True
         counting = [column for column in self.columns if not column.is_zero]
+        for column in self.columns:
+            if column.is_zero:
+                column.weighted[:] = 0
         finals = [column.normalized(table, None) for column in counting]
         self.totals[:] = 0
         for column, final in zip(counting, finals, strict=True):
