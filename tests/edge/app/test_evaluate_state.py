@@ -185,6 +185,38 @@ def test_device_classes_come_and_go() -> None:
     assert ["error" in answer for answer in answers] == [True, True, False]
 
 
+def claim(name: str = "data", volume: str = "", modes: tuple[str, ...] = ("ReadWriteOnce",)) -> dict[str, Any]:
+    return {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name, "namespace": "default", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+        "spec": {"accessModes": list(modes), "volumeName": volume},
+    }
+
+
+def test_the_same_pod_is_judged_by_its_claims_as_they_are_now() -> None:
+    """No entry keeps what claims and volumes say of a pod."""
+    subject = pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
+    subject["metadata"]["namespace"] = "default"
+    zone = "topology.kubernetes.io/zone"
+    volume = {"kind": "PersistentVolume", "metadata": {"name": "pv", "labels": {zone: "b"}}}
+    user = pod("user", node_name="n1", volumes=subject["spec"]["volumes"])
+    user["metadata"]["namespace"] = "default"
+    answers = ask(
+        full(node("n1", metadata={"labels": {zone: "a"}}), node("n2"), subject=subject),
+        step(claim(volume="pv"), volume, subject=subject),
+        step({**volume, "metadata": {"name": "pv"}}, subject=subject),
+        step(claim(volume="pv", modes=("ReadWriteOncePod",)), user, subject=subject),
+        step(subject=subject, delete=[reference("Pod", "user", namespace="default")]),
+    )
+
+    assert answers[0]["prefilter"] == {
+        "code": "UnschedulableAndUnresolvable",
+        "plugin": "VolumeRestrictions",
+        "reasons": ['persistentvolumeclaim "data" not found'],
+    }
+    assert [fits(answer) for answer in answers[1:]] == [["n2"], ["n1", "n2"], [], ["n1", "n2"]]
+
+
 # The pod of the line before is evaluated again from what is kept of it.
 
 

@@ -65,7 +65,7 @@ def test_disks_that_are_only_read_are_shared() -> None:
 
 def test_one_taken_disk_of_several_is_enough_and_namespaces_do_not_matter() -> None:
     cache = cluster_of(NODES, [user(disk("c"), namespace="elsewhere")])
-    pod = make_pod(volumes=[disk("a"), claim_volume(), disk("c")])
+    pod = make_pod(volumes=[disk("a"), claim_volume(), disk("c"), disk("e")])
     cache.apply_storage_object(make_claim())
     assert judge(PLUGIN, pod, cache.table) == {"busy": DISK, "idle": FITS}
 
