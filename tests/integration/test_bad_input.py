@@ -212,6 +212,24 @@ ALL_RIGHTS = [
     "watch replicasets.apps (all namespaces)",
     "list statefulsets.apps (all namespaces)",
     "watch statefulsets.apps (all namespaces)",
+    "list persistentvolumeclaims (all namespaces)",
+    "watch persistentvolumeclaims (all namespaces)",
+    "list persistentvolumes",
+    "watch persistentvolumes",
+    "list storageclasses.storage.k8s.io",
+    "watch storageclasses.storage.k8s.io",
+    "list csinodes.storage.k8s.io",
+    "watch csinodes.storage.k8s.io",
+    "list csidrivers.storage.k8s.io",
+    "watch csidrivers.storage.k8s.io",
+    "list csistoragecapacities.storage.k8s.io (all namespaces)",
+    "watch csistoragecapacities.storage.k8s.io (all namespaces)",
+    "list volumeattachments.storage.k8s.io",
+    "watch volumeattachments.storage.k8s.io",
+    "get persistentvolumes",
+    "patch persistentvolumes",
+    "get persistentvolumeclaims (all namespaces)",
+    "patch persistentvolumeclaims (all namespaces)",
 ]
 
 
@@ -259,6 +277,19 @@ def test_all_missing_rights_are_named_in_one_line_at_the_start(fresh_cluster: Co
         assert process.lines("Listed") == []
     finally:
         assert process.stop() == 0
+
+
+def test_the_shipped_role_grants_these_rights_and_no_others():
+    named = {text.removesuffix(" (all namespaces)") for text in ALL_RIGHTS}
+    granted_rights = [
+        f"{verb} {resource}{group and '.' + group}{slash}{subresource}"
+        for rule in our_rules()
+        for verb in rule["verbs"]
+        for group in rule["apiGroups"]
+        for resource, slash, subresource in (each.partition("/") for each in rule["resources"])
+    ]
+    assert sorted(granted_rights) == sorted(named)
+    assert all(rule.keys() == {"apiGroups", "resources", "verbs"} for rule in our_rules())
 
 
 def test_a_right_in_one_namespace_is_not_enough_and_scheduling_starts_when_it_is_granted(
