@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scheduler.api.storage import STORAGE_KINDS
+from scheduler.framework.facet import Input
 from scheduler.profile.registry import DEFAULTS, IN_TREE, default_selection, is_known, is_missing, missing_defaults
 
 
@@ -32,6 +34,15 @@ def test_a_plugin_is_registered_under_its_own_name(name: str) -> None:
     plugin = registration.make() if registration.args is None else registration.make(registration.args())
 
     assert plugin.name == name
+
+
+@pytest.mark.parametrize("name", IN_TREE)
+def test_a_plugin_that_reads_storage_names_the_kinds_that_are_to_be_watched(name: str) -> None:
+    registration = IN_TREE[name]
+    plugin = registration.make() if registration.args is None else registration.make(registration.args())
+
+    assert (Input.STORAGE in plugin.inputs) == bool(plugin.watches)
+    assert set(plugin.watches) <= set(STORAGE_KINDS)
 
 
 def test_a_default_is_either_there_or_missing() -> None:

@@ -1,0 +1,71 @@
+"""What a scheduler watches, and the rights that it asks for: what its plugins read, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scheduler.app.runtime import Runtime
+from scheduler.config.configuration import from_object
+from scheduler.kube.resources import STORAGE, WATCHED
+from tests.edge.kube.scripted import ScriptedTransport
+from tests.support.scheduler_configurations import HEADER
+
+VOLUME_PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
+
+
+def runtime_of(*enabled: str) -> Runtime:
+    """A scheduler whose one profile has these of the volume plugins."""
+    disabled = [{"name": name} for name in VOLUME_PLUGINS if name not in enabled]
+    profile: dict[str, Any] = {"schedulerName": "reprise", "plugins": {"multiPoint": {"disabled": disabled}}}
+    configuration = from_object({**HEADER, "profiles": [profile]})
+    return Runtime(configuration, ScriptedTransport(), hostname="host", seed=1)
+
+
+@pytest.mark.parametrize(
+    ("enabled", "kinds"),
+    [
+        ((), set()),
+        (("VolumeRestrictions",), {"PersistentVolumeClaim"}),
+        (("VolumeZone",), {"PersistentVolumeClaim", "PersistentVolume", "StorageClass"}),
+        (
+            ("NodeVolumeLimits",),
+            {
+                "PersistentVolumeClaim",
+                "PersistentVolume",
+                "StorageClass",
+                "CSINode",
+                "CSIDriver",
+                "VolumeAttachment",
+            },
+        ),
+        (
+            ("VolumeBinding",),
+            {
+                "PersistentVolumeClaim",
+                "PersistentVolume",
+                "StorageClass",
+                "CSINode",
+                "CSIDriver",
+                "CSIStorageCapacity",
+            },
+        ),
+        (VOLUME_PLUGINS, {resource.kind.__name__ for resource in STORAGE}),
+    ],
+)
+def test_only_what_an_enabled_plugin_reads_is_watched(enabled: tuple[str, ...], kinds: set[str]) -> None:
+    runtime = runtime_of(*enabled)
+
+    watched = {reflector.resource for reflector in runtime.reflectors}
+    assert watched == {*WATCHED, *(resource for resource in STORAGE if resource.kind.__name__ in kinds)}
+    listed = {right.resource for right in runtime._rights if right.verb == "list"}
+    assert listed == {resource.name for resource in watched}
+
+
+def test_what_any_profile_needs_is_watched() -> None:
+    first = {"schedulerName": "a", "plugins": {"multiPoint": {"disabled": [{"name": name} for name in VOLUME_PLUGINS]}}}
+    configuration = from_object({**HEADER, "profiles": [first, {"schedulerName": "b"}]})
+    runtime = Runtime(configuration, ScriptedTransport(), hostname="host", seed=1)
+
+    assert {reflector.resource for reflector in runtime.reflectors} == {*WATCHED, *STORAGE}
