@@ -61,7 +61,7 @@ MUTANTS = (
         f"{FOLDER}matching.py",
         f"{FILTER} {RENEWAL}",
         ("        return PodSelection(None, term.labels)\n", "        return PodSelection(frozenset(), term.labels)\n"),
-        ("known.namespaces_version not in (_ANY_VERSION, nodes.namespaces_version)", "False"),
+        ("or known.namespaces_version == nodes.namespaces_version", "or True"),
         ("if known is None or known.version != version:", "if known is None:"),
         ("held for held in terms if held.term.labels.matches(labels)", "held for held in terms"),
         ("        names |= nodes.matching_namespaces(term.namespace_selector)\n", "        pass\n"),

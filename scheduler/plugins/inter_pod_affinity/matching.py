@@ -52,8 +52,11 @@ def depends_on_namespaces(pod: PodInfo) -> bool:
 def own_terms(state: CycleState, pod: PodInfo, nodes: NodeView) -> OwnTerms:
     """Those of the pod, kept in the notebook while they stay what they are."""
     known: OwnTerms | None = state.get(_OWN)
-    if known is None or known.namespaces_version not in (_ANY_VERSION, nodes.namespaces_version):
-        known = state[_OWN] = _find_own(pod, nodes)
+    if known is not None and (
+        known.namespaces_version == _ANY_VERSION or known.namespaces_version == nodes.namespaces_version  # noqa: PLR1714
+    ):
+        return known
+    known = state[_OWN] = _find_own(pod, nodes)
     return known
 
 
@@ -92,6 +95,9 @@ class Matched(NamedTuple):
     terms: tuple[HeldTerm, ...]
 
 
+_NONE_MATCHED = Matched(0, ())
+
+
 def matched_anti_affinity(state: CycleState, pod: PodInfo, nodes: NodeView) -> Matched:
     """The required anti-affinity terms of pods on nodes that are about this pod."""
     reaching = nodes.reaching_terms(pod.pod.metadata.namespace)
@@ -105,6 +111,8 @@ def matched_scored(state: CycleState, pod: PodInfo, nodes: NodeView) -> Matched:
 
 
 def _matched(state: CycleState, which: str, pod: PodInfo, version: int, terms: tuple[HeldTerm, ...]) -> Matched:
+    if not version:
+        return _NONE_MATCHED
     known: Matched | None = state.get(which)
     if known is None or known.version != version:
         labels = pod.pod.metadata.labels or {}

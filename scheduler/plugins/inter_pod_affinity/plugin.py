@@ -38,6 +38,12 @@ _REASONS = (
     Reason("node(s) didn't satisfy existing pods anti-affinity rules", Code.UNSCHEDULABLE),
 )
 
+_NOTHING = (0,)
+"""The token when no term is about the pod, and it has none."""
+
+_OF_OTHERS = frozenset((Input.POD_TERMS, Input.DOMAINS))
+"""What a pod without terms of its own depends on."""
+
 _REQUIRED = "required"
 _WEIGHTS = "weights"
 
@@ -77,7 +83,14 @@ class InterPodAffinity(
             raise RuntimeError(f'error reading "PreFilter{self.name}" from cycleState: not found')
         return found.masks(nodes)
 
+    def filter_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
+        terms = affinity_terms(pod.pod)
+        return self.inputs if terms.required_affinity or terms.required_anti_affinity else _OF_OTHERS
+
     def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        # So it is with nearly all pods, where nobody has such rules, and each decision asks.
+        if pod.pod.spec.affinity is None and not nodes.reaching_terms(pod.pod.metadata.namespace).anti_affinity_version:
+            return _NOTHING
         return required.token(state, pod, nodes)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:
@@ -97,7 +110,12 @@ class InterPodAffinity(
             total = ops.add(total, each.of(nodes))
         return total
 
+    def score_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
+        return self.inputs if affinity_terms(pod.pod).preferred else _OF_OTHERS
+
     def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
+        if pod.pod.spec.affinity is None and not nodes.reaching_terms(pod.pod.metadata.namespace).scored_version:
+            return _NOTHING
         return preferred.token(state, pod, nodes, self._args)
 
     def normalize(self, state: CycleState, pod: PodInfo, nodes: NodeView, scores: Ints, low: int, high: int) -> Ints:

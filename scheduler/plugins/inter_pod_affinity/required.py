@@ -38,13 +38,12 @@ class Required(NamedTuple):
         """At most one bit a row: what comes first refuses."""
         against = any_of(self.anti_affinity, nodes)
         existing = any_of(self.existing, nodes)
+        mask = no_reasons(nodes) if against is None else ops.bit(against, ANTI_AFFINITY)
         if existing is not None:
             alone = existing if against is None else existing & ops.not_(against)
-            mask = ops.bit(alone, EXISTING_ANTI_AFFINITY)
-            if against is not None:
-                mask = ops.merge(mask, ops.bit(against, ANTI_AFFINITY))
-        else:
-            mask = no_reasons(nodes) if against is None else ops.bit(against, ANTI_AFFINITY)
+            # Of pods that keep apart from each other each refuses where it is refused.
+            if not ops.nowhere(alone):
+                mask = ops.merge(mask, ops.bit(alone, EXISTING_ANTI_AFFINITY))
         if not self.affinity:
             return mask
         near = self._is_near(nodes)
