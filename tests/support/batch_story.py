@@ -47,7 +47,9 @@ from tests.support.affinity_shapes import SHAPES as AFFINITY_SHAPES
 from tests.support.builders import make_container, make_pod
 from tests.support.core_run import changed, default_profiles
 from tests.support.fake_cluster import FakeCluster, Follower
+from tests.support.selecting_objects import service
 from tests.support.small_cluster import IMAGES, small_node
+from tests.support.topology_spread import SPREAD_SHAPES
 
 SEED = 5
 PROFILES = default_profiles()
@@ -66,6 +68,8 @@ STEPS = (
     *("foreign_pod", "label_pod", "end_nomination", "replace_node", "wait"),
     *("nominate", "cordon") * 2,
     *("label_namespace", "affinity_burst") * 2,
+    *("spread_burst",) * 3,
+    "serve",
 )
 RARE_STEPS = ("alone", "keep_apart", "remove_node", "add_node", "wait_long", "clock_set_back", "all_nodes")
 
@@ -73,6 +77,7 @@ FLUSHES = (Flush.EXPIRED, Flush.NODE_EVENT, Flush.CLUSTER_EVENT, Flush.EVICTED)
 """Those that a sound scheduler comes to; the others have tests of their own, or no cause yet."""
 FACETS = ("NAME", "RESOURCES", "PORTS", "VOLUMES", "PODS", "LABELS", "TAINTS", "UNSCHEDULABLE", "IMAGES", "FEATURES")
 AFFINITY = "InterPodAffinity"
+SPREAD = "PodTopologySpread"
 WANTED = (
     *(f"flushed: {flush.value}" for flush in FLUSHES),
     *(f"refreshed: {facet}" for facet in FACETS),
@@ -94,6 +99,9 @@ WANTED = (
     "refused by pod affinity for nominated pods",
     "scored by pod affinity",
     "pod affinity became or stopped being skipped",
+    "refused by spread constraints",
+    "scored by spread constraints",
+    "scored by default spread constraints",
 )
 """What a story must come upon, so that the comparison means something."""
 
@@ -265,6 +273,27 @@ class BatchStory:
             self.cluster.put_pod(self._new(SHAPES[0], scheduler_name="other", **fields))
         self.follower.hear_of_pods(100)
         self.decide_once()
+
+    def spread_burst(self, random: Random) -> None:
+        """Pods of one or two shapes with spread constraints, or none but the default ones; some are decided on at once."""
+        if len(self.cluster.pods) > 8 * len(self.names) + 30:
+            return
+        shapes = random.sample(SPREAD_SHAPES, random.choice((1, 1, 2)))
+        place = random.choice(("default", "default", *NAMESPACES))
+        for _ in range(random.randint(3, 8)):
+            shape = {**_with(cpu="100m"), **random.choice(shapes)}
+            self.cluster.put_pod(self._new(shape, namespace=place, priority=random.choice((None, 5))))
+        self.follower.hear_of_pods(100)
+        for _ in range(random.randint(1, 4)):
+            self.decide_once()
+
+    def serve(self, random: Random) -> None:
+        """A Service selects pods of the shapes, or none does any more."""
+        place, name = random.choice(("default", *NAMESPACES)), random.choice("st")
+        if random.random() < 0.3:
+            self.follower.hear_of_selecting_object_gone("Service", place, name)
+        else:
+            self.follower.hear_of_selecting_object(service(name, {"app": random.choice("xy")}, place))
 
     def keep_apart(self, random: Random) -> None:
         """Pods that keep apart, with room kept for one more; then others, which a pod is against for a while."""
@@ -469,6 +498,12 @@ class BatchStory:
         self.reached["decisions"] += 1
         self.reached["refused by pod affinity"] += any(one.plugin == AFFINITY for one in expected["verdicts"].values())
         self.reached["scored by pod affinity"] += any(AFFINITY in one for one in expected.get("scores", {}).values())
+        refused = any(one.plugin == SPREAD for one in expected["verdicts"].values())
+        scored = any(SPREAD in one for one in expected.get("scores", {}).values())
+        self.reached["refused by spread constraints"] += refused
+        self.reached["scored by spread constraints"] += scored
+        by_default = scored and not plain.pod.spec.topology_spread_constraints
+        self.reached["scored by default spread constraints"] += by_default
         self.reached["from an entry"] += decision.batch in (Attempt.HINT_USED, Attempt.HINT_NOT_USED, Attempt.FIT_ERROR)
         # Nodes that do not fit anyhow may be among the refusals or not.
         mine = {row: status for row, status in decision.instead.items() if _fits(decision.evaluation, row)}

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from scheduler.api.objects import Namespace, Node, Pod, PodCondition
+from scheduler.api.objects import Namespace, Node, Pod, PodCondition, SelectingObject
 from scheduler.cache.cache import Cache
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import BindPod, Instruction, PatchPodStatus, RecordEvent
@@ -27,6 +27,8 @@ from scheduler.core.stimulus import (
     PodApplied,
     PodBound,
     PodDeleted,
+    SelectingObjectApplied,
+    SelectingObjectDeleted,
     Stimulus,
     Tick,
 )
@@ -125,7 +127,7 @@ class Follower:
     """A scheduler that follows a cluster, at a time that only moves when it is told to.
 
     Attributes:
-        nodes, pods, namespaces: what the scheduler was told, as plain objects.
+        nodes, pods, namespaces, selecting_objects: what the scheduler was told, as plain objects.
         assumed: pods by UID that it decided on, with the node, until it is told otherwise.
         skipped: terminating pods that it dropped and was told nothing new of.
         nominated: waiting pods that room is kept for, by UID.
@@ -139,6 +141,7 @@ class Follower:
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
         self.namespaces: dict[str, Namespace] = {}
+        self.selecting_objects: dict[tuple[str, str, str], SelectingObject] = {}
         self.assumed: dict[str, tuple[Pod, str]] = {}
         self.skipped: set[str] = set()
         self.nominated: dict[str, Pod] = {}
@@ -198,6 +201,16 @@ class Follower:
     def hear_of_namespace(self, namespace: Namespace) -> None:
         self.namespaces[namespace.metadata.name] = namespace
         self._tell(NamespaceApplied(now=0.0, namespace=namespace))
+
+    def hear_of_selecting_object(self, subject: SelectingObject) -> None:
+        metadata = subject.metadata
+        self.selecting_objects[type(subject).__name__, metadata.namespace, metadata.name] = subject
+        self._tell(SelectingObjectApplied(now=0.0, subject=subject))
+
+    def hear_of_selecting_object_gone(self, kind: str, namespace: str, name: str) -> None:
+        known = self.selecting_objects.pop((kind, namespace, name), None)
+        uid = "" if known is None else known.metadata.uid
+        self._tell(SelectingObjectDeleted(now=0.0, kind=kind, namespace=namespace, name=name, uid=uid))
 
     def hear_of_namespace_gone(self, name: str) -> None:
         self.namespaces.pop(name, None)
@@ -277,6 +290,8 @@ class Follower:
         cache = Cache(seed=self._seed)
         for namespace in self.namespaces.values():
             cache.apply_namespace(namespace)
+        for subject in self.selecting_objects.values():
+            cache.apply_selecting_object(subject)
         for node in self.nodes.values():
             cache.apply_node(node)
         for pod in self.pods.values():

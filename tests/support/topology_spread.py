@@ -130,3 +130,22 @@ def scores(
             return None
         found[cache.table.name_of(row)] = (score.raw, score.weighted)
     return found
+
+
+_X = LabelSelector(match_labels={"app": "x"})
+SPREAD_SHAPES: tuple[dict[str, Any], ...] = (
+    {"labels": {"app": "x"}},
+    {"labels": {"app": "y"}},
+    *(
+        {"labels": {"app": "x"}, "topology_spread_constraints": constraints}
+        for constraints in (
+            [soft("zone", 1, _X)],
+            [hard("zone", 2, _X)],
+            [soft(HOSTNAME, 2, _X), soft("zone", 3, _X)],
+            [hard(HOSTNAME, 1, _X, node_taints_policy="Honor")],
+            [hard("zone", 1, _X, min_domains=3, node_affinity_policy="Ignore"), soft(HOSTNAME, 1, _X)],
+            [soft("zone", 1, LabelSelector(), match_label_keys=["app"])],
+        )
+    ),
+)
+"""Fields of pods that are spread over the label zone and over hosts."""
