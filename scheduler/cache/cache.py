@@ -22,7 +22,6 @@ from scheduler.api.storage import CSINode, StorageObject, VolumeAttachment
 from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.device_classes import DeviceClassIndex
 from scheduler.cache.node_table import JOURNAL_CAPACITY, NodeTable
-from scheduler.cache.pod_facts import VOLUMES
 from scheduler.cache.storage import StorageIndex
 from scheduler.cache.storage_validation import check_storage
 from scheduler.cache.validation import check
@@ -153,8 +152,6 @@ class Cache:
         row = self.table.rows.get(node_name)
         if row is not None:
             self.table.add_pod(row, pod)
-        if pod.facets & VOLUMES:
-            self.storage.add_pod(pod)
 
     def _remove(self, known: CachedPod) -> None:
         uid = known.pod.uid
@@ -167,8 +164,6 @@ class Cache:
         row = self.table.row_of(known.node_name)
         if row is not None:
             self.table.remove_pod(row, known.pod)
-        if known.pod.facets & VOLUMES:
-            self.storage.remove_pod(known.pod)
 
     def _replace(self, known: CachedPod, now: CachedPod) -> None:
         uid = now.pod.uid
@@ -178,9 +173,6 @@ class Cache:
         row = self.table.row_of(now.node_name)
         if row is not None:
             self.table.replace_pod(row, known.pod, now.pod)
-        if (known.pod.facets | now.pod.facets) & VOLUMES:
-            self.storage.remove_pod(known.pod)
-            self.storage.add_pod(now.pod)
 
     # What rules beyond a node look at
 
@@ -256,7 +248,7 @@ class Cache:
             AssertionError: what the table or an index holds is something else; the text says what.
         """
         assert self.assumed_count == sum(cached.assumed for cached in self._pods.values()), "number of assumed pods"
-        check_storage(self.table, self._pods, self._by_node)
+        check_storage(self.table, self._by_node)
         check(self.table, self._pods, self._by_node)
 
 

@@ -283,10 +283,12 @@ class NodeTable:
     def _charge_volumes(self, row: int, pod: PodInfo) -> None:
         if pod.facets & VOLUMES:
             self.volumes.add(row, pod)
+            self.storage.add_pod(pod)
 
     def _release_volumes(self, row: int, pod: PodInfo) -> None:
         if pod.facets & VOLUMES:
             self.volumes.remove(row, pod)
+            self.storage.remove_pod(pod)
 
     def _release(self, row: int, pod: PodInfo) -> None:
         self.resources.release(row, pod.amounts)

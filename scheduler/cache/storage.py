@@ -179,7 +179,7 @@ class StorageIndex:
         self._volumes_by_claim.put(name, None if claim is None else f"{claim.namespace}/{claim.name}", volume)
 
     def add_pod(self, pod: PodInfo) -> None:
-        """The pod has a node now, known or not."""
+        """The pod is on a known node now."""
         for key in claims_of(pod):
             self._claim_users[key] += 1
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     Pods = Mapping[str, CachedPod]
 
 
-def check_storage(table: NodeTable, pods: Pods, pods_by_node: Mapping[str, Pods]) -> None:
+def check_storage(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
     """Raises: AssertionError, naming the first thing that is not what nodes, pods and objects of storage make it."""
-    users = Counter(key for cached in pods.values() for key in claims_of(cached.pod))
+    users = Counter(key for _, cached in _on_rows(table, pods_by_node) for key in claims_of(cached.pod))
     _same("claims in use", table.storage.claims_in_use(), dict(users))
     _check_uses(table, pods_by_node)
     _check_csi(table)

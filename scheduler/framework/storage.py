@@ -49,7 +49,7 @@ class Storage(Protocol):
         ...
 
     def claim_users(self, namespace: str, name: str) -> int:
-        """Number of ``persistentVolumeClaim`` volumes of pods that have a node, assumed ones included, that name the claim."""
+        """Number of ``persistentVolumeClaim`` volumes of pods on known nodes, assumed ones included, that name the claim."""
         ...
 
     def version(self, kind: str) -> int:

@@ -184,19 +184,25 @@ def test_capacities_of_a_class_are_in_the_order_of_their_names(cache: Cache) -> 
 # Who uses which claim
 
 
-def test_claims_are_used_by_pods_that_have_a_node_known_or_not(cache: Cache) -> None:
+def test_claims_are_used_by_pods_on_known_nodes(cache: Cache) -> None:
     cache.apply_pod(user("a", "n0", claim_volume("data")))
     cache.apply_pod(user("b", "unknown", claim_volume("data"), claim_volume("logs")))
     cache.apply_pod(user("c", "n1", claim_volume("data"), namespace="other"))
     cache.assume(user("d", "", claim_volume("data")), "n2")
     cache.apply_pod(user("e", "n0", ephemeral_volume()))
     cache.validate()
+    assert cache.storage.claims_in_use() == {"default/data": 2, "other/data": 1}
+    assert (cache.storage.claim_users("default", "data"), cache.storage.claim_users("default", "none")) == (2, 0)
+    cache.apply_node(make_node("unknown"))
+    cache.validate()
     assert cache.storage.claims_in_use() == {"default/data": 3, "default/logs": 1, "other/data": 1}
-    assert (cache.storage.claim_users("default", "data"), cache.storage.claim_users("default", "none")) == (3, 0)
+    cache.remove_node("n1")
+    cache.validate()
+    assert cache.storage.claims_in_use() == {"default/data": 3, "default/logs": 1}
     cache.forget("default-d")
     cache.remove_pod("default-b")
     cache.validate()
-    assert cache.storage.claims_in_use() == {"default/data": 1, "other/data": 1}
+    assert cache.storage.claims_in_use() == {"default/data": 1}
 
 
 # Disks and counts by row

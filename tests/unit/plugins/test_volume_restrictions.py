@@ -114,9 +114,13 @@ def test_an_exclusive_claim_in_use_refuses_the_pod_everywhere() -> None:
     assert judge(PLUGIN, make_pod(volumes=[claim_volume()]), cache.table) == {"busy": IN_USE, "idle": IN_USE}
 
 
-def test_an_exclusive_claim_is_in_use_on_a_node_that_is_gone_too() -> None:
+def test_a_pod_on_a_node_that_is_not_known_uses_no_exclusive_claim() -> None:
+    """kube-scheduler counts the users of a claim over the nodes of its snapshot."""
     cache = cluster_of(NODES, [user(claim_volume(), node="gone")], [EXCLUSIVE])
-    assert judge(PLUGIN, make_pod(volumes=[claim_volume()]), cache.table) == {"busy": IN_USE, "idle": IN_USE}
+    assert pre_filtered(PLUGIN, make_pod(volumes=[claim_volume()]), cache) == SKIP
+    cache.apply_node(make_node("gone"))
+    everywhere = dict.fromkeys(("busy", "idle", "gone"), IN_USE)
+    assert judge(PLUGIN, make_pod(volumes=[claim_volume()]), cache.table) == everywhere
 
 
 def test_a_claim_that_several_may_use_is_never_in_use() -> None:
