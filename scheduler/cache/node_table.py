@@ -94,6 +94,8 @@ class NodeTable:
         self._tie_keys = Column(np.int64, _FIRST_CAPACITY)
         self._nodes: list[Node] = []
         self._journal = Journal(journal_capacity)
+        self._views: dict[type[Plugin], NodeView] = {}
+        """Of all rows, by plugin; as long as there are as many."""
         self.recent = self._journal.recent
         """Rows that changed after a position, as pairs of ints, when they are few; see Journal."""
 
@@ -154,7 +156,13 @@ class NodeTable:
 
         ``feasible``: the nodes that passed Filter, shape (size,), for a view of all rows.
         """
-        return column_view_of(plugin if isinstance(plugin, type) else type(plugin))(self, rows, feasible)
+        kind = plugin if isinstance(plugin, type) else type(plugin)
+        if rows is not None or feasible is not None:
+            return column_view_of(kind)(self, rows, feasible)
+        view = self._views.get(kind)
+        if view is None:
+            view = self._views[kind] = column_view_of(kind)(self, None)
+        return view
 
     def row(self, plugin: type[Plugin] | Plugin, row: int) -> NodeView:
         """What the plugin declared, of one row, as Python ints and bools."""
@@ -215,6 +223,7 @@ class NodeTable:
             self._release(row, pod)
         self._write(row, old, NO_NODE, Allocatable((), 0), {})
         self.csi.set(row, None, 0)
+        self.volumes.forget(row)
         self._give_back(row, name)
         self._record(row, int(ALL_FACETS))
         return old
@@ -222,6 +231,8 @@ class NodeTable:
     def update_csi(self, name: str) -> None:
         """The CSINode or the VolumeAttachments of the node, if there is such a node, are others now."""
         row = self.rows.get(name)
+        if row is not None:
+            self.volumes.forget(row)
         if row is not None and self.csi.set(row, self.storage.csi_node(name), self.storage.attachment_count(name)):
             self._record(row, VOLUMES)
 
@@ -334,6 +345,7 @@ class NodeTable:
             if row == self.capacity:
                 self._grow(2 * self.capacity)
             self.size += 1
+            self._views.clear()
             self._nodes.append(NO_NODE)
         self.rows[name] = row
         self._live.cells[row] = True

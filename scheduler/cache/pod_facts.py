@@ -11,6 +11,7 @@ RESOURCES = int(Facet.RESOURCES)
 PORTS = int(Facet.PORTS)
 VOLUMES = int(Facet.VOLUMES)
 PODS = int(Facet.PODS)
+TERMS = int(Facet.TERMS)
 
 
 def update_facets(old: PodInfo, new: PodInfo) -> int:
@@ -23,7 +24,7 @@ def update_facets(old: PodInfo, new: PodInfo) -> int:
     if old.pod.spec.volumes != new.pod.spec.volumes:
         facets |= VOLUMES
     if _selected_by(old.pod) != _selected_by(new.pod):
-        facets |= PODS
+        facets |= PODS | ((old.facets | new.facets) & TERMS)
     return facets
 
 

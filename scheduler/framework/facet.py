@@ -8,7 +8,7 @@ import enum
 class Facet(enum.IntFlag):
     """A plugin declares the facets it reads; a change of a node names the facets that changed; only their overlap is work.
 
-    PODS stands for the set of pods on the node (labels, terms), RESOURCES for allocatable, requested and pod counts, VOLUMES for
+    PODS stands for the set of pods on the node and their labels, TERMS for the affinity terms of these, RESOURCES for allocatable, requested and pod counts, VOLUMES for
     the volumes of these pods, the limits of the node's CSI drivers and what is attached to it.
     """
 
@@ -24,9 +24,10 @@ class Facet(enum.IntFlag):
     IMAGES = 256
     FEATURES = 512
     NAMESPACES = 1024
+    TERMS = 2048
 
 
-ALL_FACETS = Facet(1023)
+ALL_FACETS = Facet(1023) | Facet.TERMS
 """All of a node; NAMESPACES is none of it: it stands in the journal for a change of a namespace."""
 
 
@@ -38,7 +39,7 @@ class Input(enum.Enum):
     FEASIBLE = ("feasible nodes", Facet.NONE)
     DOMAINS = ("nodes that form topology domains", Facet.NAME | Facet.LABELS | Facet.TAINTS)
     POD_COUNTS = ("pods of other nodes that a selector matches", Facet.PODS)
-    POD_TERMS = ("affinity terms of pods on nodes", Facet.PODS | Facet.NAMESPACES)
+    POD_TERMS = ("affinity terms of pods on nodes", Facet.TERMS | Facet.NAMESPACES)
     NAMESPACES = ("namespaces and their labels", Facet.NAMESPACES)
     SELECTING_OBJECTS = ("objects that select pods", Facet.NONE)
     STORAGE = ("objects of storage", Facet.NONE)

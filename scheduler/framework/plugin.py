@@ -59,6 +59,10 @@ class FilterPlugin(Plugin):
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
         """0 where the pod fits as far as this plugin can tell, else a bit for each reason."""
 
+    def filter_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
+        """Those of ``inputs`` that can change a verdict on this pod, now or later; asked once an evaluation, after PreFilter."""
+        return self.inputs
+
     def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         """Versions of the inputs beyond the row that the verdicts depend on; when it changes, PreFilter and every row run anew."""
         return ()
@@ -77,6 +81,10 @@ class ScorePlugin(Plugin):
     @abstractmethod
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         """Raw int64 score of each row. Without a NormalizePlugin it is the final one and lies in 0..100."""
+
+    def score_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
+        """Those of ``inputs`` that can change a score of this pod, now or later; asked once an evaluation, after PreScore."""
+        return self.inputs
 
     def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         """Versions of the inputs beyond the row that the scores depend on; when it changes, PreScore and every row run anew.

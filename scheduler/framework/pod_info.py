@@ -13,6 +13,7 @@ from scheduler.framework.facet import Facet
 _ALWAYS = int(Facet.RESOURCES | Facet.PODS)
 _PORTS = int(Facet.PORTS)
 _VOLUMES = int(Facet.VOLUMES)
+_TERMS = int(Facet.TERMS)
 
 
 class PodInfo:
@@ -87,6 +88,9 @@ class PodInfo:
             for volume in self.pod.spec.volumes or ():
                 if is_storage(volume):
                     facets |= _VOLUMES
+            affinity = self.pod.spec.affinity
+            if affinity is not None and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None):
+                facets |= _TERMS
             self._facets = facets
         return self._facets
 

@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from scheduler.cache.node_table import Changes, NodeTable
-from scheduler.framework.facet import ALL_FACETS, Facet
+from scheduler.framework.facet import ALL_FACETS, Facet, Input
 from scheduler.framework.ops import IntArray
 from scheduler.framework.plugin import Plugin
 
@@ -44,10 +44,10 @@ def facets_of(plugin: Plugin) -> int:
     return int(plugin.facets | Facet.NAME)
 
 
-def input_facets_of(plugin: Plugin) -> int:
-    """The facets of which a change, of any row, can change an input beyond the row that the plugin reads."""
+def input_facets_of(inputs: Iterable[Input]) -> int:
+    """The facets of which a change, of any row, can change one of the inputs beyond the row."""
     facets = 0
-    for each in plugin.inputs:
+    for each in inputs:
         facets |= int(each.facet)
     return facets
 

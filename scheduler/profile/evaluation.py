@@ -83,7 +83,8 @@ class Evaluation:
             )
             for plugin in self._profile.filter
             # One that looks beyond the row can have something to say later, if what it looks at can change by then.
-            if plugin.name not in self._skipped or input_facets_of(plugin)
+            if plugin.name not in self._skipped
+            or input_facets_of(plugin.filter_inputs(self._states[plugin.name], self._pod))
         ]
         self._filtering = Filtering(columns, node_names, outside)
         self._epoch = self._table.epoch
@@ -189,7 +190,8 @@ class Evaluation:
             )
             for scored in self._profile.score
             # One that looks beyond the row can have something to say later.
-            if scored.plugin.name not in skipped or scored.plugin.inputs
+            if scored.plugin.name not in skipped
+            or scored.plugin.score_inputs(self._states[scored.plugin.name], self._pod)
         ]
 
     def state_of(self, plugin_name: str) -> CycleState:

@@ -31,8 +31,6 @@ class FilterColumn:
     ) -> None:
         self.plugin = plugin
         self.facets = facets_of(plugin)
-        self.input_facets = input_facets_of(plugin)
-        """A change of these, of any row, can be one of the inputs beyond the row."""
         self.skipped = skipped
         """PreFilter has nothing for Filter to look at: every node passes."""
         self._pre_filter = pre_filter
@@ -44,6 +42,8 @@ class FilterColumn:
         self._pod = pod
         try:
             self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
+            self.input_facets = input_facets_of(plugin.filter_inputs(state, pod))
+            """A change of these, of any row, can be one of the inputs beyond the row."""
         except Exception as error:
             raise self._failed(error) from error
         self.error_bits = _error_bits(self.reasons)

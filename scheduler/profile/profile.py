@@ -118,7 +118,7 @@ class Profile:
         for plugin, nodes in self._cluster_views(table):
             try:
                 fragment = plugin.sign_cluster(pod, nodes)
-                if fragment:
+                if fragment != ():
                     frozenset((fragment,))  # what cannot be hashed fails here, where the plugin is known
             except Exception as error:
                 raise PluginFailure(f'running Sign plugin "{plugin.name}": {error}', plugin.name, Stage.SIGN) from error

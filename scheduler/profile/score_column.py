@@ -36,9 +36,10 @@ class ScoreColumn:
         self.plugin = plugin
         self.weight = weight
         self.facets = facets_of(plugin)
-        self.input_facets = input_facets_of(plugin)
+        inputs = plugin.score_inputs(state, pod)
+        self.input_facets = input_facets_of(inputs)
         """A change of these, of any row, can be one of the inputs beyond the row."""
-        self.reads_feasible = Input.FEASIBLE in plugin.inputs
+        self.reads_feasible = Input.FEASIBLE in inputs
         self.skipped = skipped
         """PreScore has nothing for Score to look at: the plugin gives no scores."""
         self.normalizer = plugin if isinstance(plugin, NormalizePlugin) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -72,15 +72,15 @@ class Occupied:
         return not self.rows.any()
 
 
-def occupied(state: CycleState, nodes: NodeView, key: str, columns: Iterable[Ints]) -> Occupied:
-    """The domains with at least one of the pods that these columns of all rows count."""
+def occupied(state: CycleState, nodes: NodeView, key: str, columns: Sequence[Ints]) -> Occupied:
+    """The domains with at least one of the pods that these columns of all rows count; there is at least one column."""
     of = topology(state, nodes, key)
-    counted = np.zeros(len(of.ids), np.bool_)
-    for column in columns:
-        counted |= np.not_equal(column, 0)
+    counted: BoolArray = np.asarray(columns[0], dtype=np.bool_)
+    for column in columns[1:]:
+        counted = counted | np.asarray(column, dtype=np.bool_)
     if of.is_unique:
         if of.labelled is not None:
-            counted &= of.labelled
+            counted = counted & of.labelled
         return Occupied(key, of, counted, None)
     by_id = np.zeros(of.size, np.bool_)
     by_id[of.ids[counted]] = True

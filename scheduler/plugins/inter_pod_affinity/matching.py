@@ -25,11 +25,12 @@ class Counted(NamedTuple):
 class OwnTerms(NamedTuple):
     """The terms of the pod to place, each namespaceSelector standing for the namespaces that there are now.
 
-    ``affinity``: the pods that match all of the required affinity terms; None without such terms. ``affinity_keys``: the label of
-    each term. ``matches_itself``: the pod is one of them. ``namespaces_version``: see ``NodeView``; of terms that do not look at
-    namespaces it is one that none ever has.
+    ``error``: why a term cannot be read, or "". ``affinity``: the pods that match all of the required affinity terms; None without
+    such terms. ``affinity_keys``: the label of each term. ``matches_itself``: the pod is one of them. ``namespaces_version``: see
+    ``NodeView``; of terms that do not look at namespaces it is one that none ever has.
     """
 
+    error: str
     affinity: PodMatch | None
     affinity_keys: tuple[str, ...]
     matches_itself: bool
@@ -65,6 +66,7 @@ def _find_own(pod: PodInfo, nodes: NodeView) -> OwnTerms:
     affinity = PodMatch(tuple(_selection(term, nodes) for term in terms.required_affinity))
     version = nodes.namespaces_version if depends_on_namespaces(pod) else _ANY_VERSION
     return OwnTerms(
+        terms.error,
         affinity if terms.required_affinity else None,
         tuple(dict.fromkeys(term.topology_key for term in terms.required_affinity)),
         affinity.matches(metadata.namespace, metadata.labels or {}, is_terminating=False),

@@ -29,7 +29,7 @@ from scheduler.framework.view import NodeView
 from scheduler.plugins.inter_pod_affinity import preferred, required
 from scheduler.plugins.inter_pod_affinity.args import InterPodAffinityArgs, validate
 from scheduler.plugins.inter_pod_affinity.domains import Weights
-from scheduler.plugins.inter_pod_affinity.matching import depends_on_namespaces
+from scheduler.plugins.inter_pod_affinity.matching import depends_on_namespaces, own_terms
 from scheduler.plugins.inter_pod_affinity.required import Required
 
 _REASONS = (
@@ -67,7 +67,7 @@ class InterPodAffinity(
         self._args = args
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
-        error = affinity_terms(pod.pod).error
+        error = own_terms(state, pod, nodes).error
         if error:
             why = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (f"parsing pod: {error}",), self.name)
             return PreFilterResult(why)
@@ -96,7 +96,7 @@ class InterPodAffinity(
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:
         if preferred.ignores_everything(pod, self._args):
             return SKIP
-        if error := affinity_terms(pod.pod).error:
+        if error := own_terms(state, pod, nodes).error:
             return Status(Code.ERROR, (f"failed to parse pod: {error}",), self.name)
         found = state[_WEIGHTS] = preferred.find_weights(state, pod, nodes, self._args)
         return SUCCESS if found else SKIP

@@ -41,7 +41,7 @@ def token(state: CycleState, pod: PodInfo, nodes: NodeView, args: InterPodAffini
     """Versions of everything that ``find_weights`` looks at."""
     own = own_terms(state, pod, nodes)
     if args.ignore_preferred_terms_of_existing_pods and not own.preferred:
-        return ()
+        return (0,)
     version, matched = matched_scored(state, pod, nodes)
     if not matched and not own.preferred:
         return (version,)

@@ -89,6 +89,9 @@ class PodTopologySpread(
             raise RuntimeError(f'reading "PreFilter{self.name}" from cycleState: not found')
         return skews.refused(nodes)
 
+    def filter_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
+        return self.inputs if state.get("hard") else frozenset()
+
     def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return _token(state.get("hard"), nodes)
 
@@ -128,6 +131,9 @@ class PodTopologySpread(
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         return self._scores(state).raw(nodes)
+
+    def score_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
+        return self.inputs if state.get("soft") else frozenset()
 
     def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return _token(state.get("soft"), nodes)
