@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _MAX_NAME_BYTES = 63
 _MAX_PREFIX_BYTES = 253
 
 _NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = rf"({_NAME})?"
+_VALUE_PATTERN = re.compile(_VALUE)
 _DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
 
@@ -45,11 +47,16 @@ def _prefix_errors(prefix: str) -> list[str]:
 
 def label_key_errors(key: str) -> list[str]:
     """Why ``key`` is no label key (nor a qualified name of anything else); empty when it is one."""
+    return list(_label_key_errors(key))
+
+
+@lru_cache(maxsize=4096)  # a cluster has few label keys, and they are in every selector
+def _label_key_errors(key: str) -> tuple[str, ...]:
     parts = key.split("/")
     if len(parts) > 2:
-        return [
-            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        return (
+            f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        )
     errors = [f"prefix part {error}" for error in _prefix_errors(parts[0])] if len(parts) == 2 else []
     name = parts[-1]
     if not name:
@@ -58,7 +65,7 @@ def label_key_errors(key: str) -> list[str]:
         errors.append(f"name part {_too_long(_MAX_NAME_BYTES)}")
     if not re.fullmatch(_NAME, name):
         errors.append(f"name part {_NAME_RULE}")
-    return errors
+    return tuple(errors)
 
 
 def label_value_errors(value: str) -> list[str]:
@@ -66,6 +73,6 @@ def label_value_errors(value: str) -> list[str]:
     errors = []
     if len(value.encode()) > _MAX_NAME_BYTES:
         errors.append(_too_long(_MAX_NAME_BYTES))
-    if not re.fullmatch(_VALUE, value):
+    if not _VALUE_PATTERN.fullmatch(value):
         errors.append(_VALUE_RULE)
     return errors

@@ -27,19 +27,28 @@ from scheduler.framework.ops import BoolArray, Bools, IntArray
 from scheduler.framework.view import NodeView
 
 
+class _Way(NamedTuple):
+    """By the values of a label, and then by the ``rest`` of the conditions, if there are more."""
+
+    key: str
+    rest: Term | None
+
+
 class Reach:
     """Nodes, by their labels.
 
     Attributes:
         terms: readable conditions, of which one must hold; None for every node.
         wanted: labels with values of which the node must have one, as ``terms`` imply it.
+        way: how to find the nodes by the first label that is wanted; None when none is.
     """
 
-    __slots__ = ("terms", "wanted")
+    __slots__ = ("terms", "wanted", "way")
 
     def __init__(self, terms: tuple[Term, ...] | None) -> None:
         self.terms = terms
         self.wanted: tuple[tuple[str, tuple[str, ...]], ...] = _wanted(terms or ())
+        self.way: _Way | None = _Way(self.wanted[0][0], self.without(self.wanted[0][0])) if self.wanted else None
 
     def without(self, key: str) -> Term | None:
         """What is left to check of a node that has one of the values that are wanted of this label; None: nothing."""
@@ -186,20 +195,31 @@ class Ranking:
 
     def __init__(self, items: Sequence[int], reaches: Sequence[Reach]) -> None:
         self._items: IntArray = np.array(items, dtype=np.int64)
-        telling = _number_of_values(reaches)
-        by_value: dict[tuple[str, Term | None], dict[str, list[int]]] = {}
+        # Of several labels the one of most values leaves the fewest items to each of them.
+        telling = _number_of_values(reaches) if any(len(reach.wanted) > 1 for reach in reaches) else {}
+        by_way: dict[_Way, dict[str, list[int]]] = {}
         by_terms: dict[tuple[Term, ...] | None, tuple[Reach, list[int]]] = {}
         for rank, reach in enumerate(reaches):
-            if not reach.wanted:
+            way = reach.way
+            if way is None:
                 if reach.terms != ():
                     by_terms.setdefault(reach.terms, (reach, []))[1].append(rank)
                 continue
-            key, values = max(reach.wanted, key=lambda one: telling[one[0]])
-            ranks_by_value = by_value.setdefault((key, reach.without(key)), {})
+            values = reach.wanted[0][1]
+            if len(reach.wanted) > 1:
+                key, values = max(reach.wanted, key=lambda one: telling[one[0]])
+                way = _Way(key, reach.without(key))
+            ranks_by_value = by_way.get(way)
+            if ranks_by_value is None:
+                ranks_by_value = by_way[way] = {}
             for value in values:
-                ranks_by_value.setdefault(value, []).append(rank)
+                ranks = ranks_by_value.get(value)
+                if ranks is None:
+                    ranks_by_value[value] = [rank]
+                else:
+                    ranks.append(rank)
         self._groups: list[_Group] = [_ByTerms(reach, ranks) for reach, ranks in by_terms.values()]
-        self._groups += [_ByValue(key, rest, ranks) for (key, rest), ranks in by_value.items()]
+        self._groups += [_ByValue(way.key, way.rest, ranks) for way, ranks in by_way.items()]
 
     def best(self, nodes: NodeView, taken: Sequence[IntArray] = ()) -> IntArray:
         """The best item that reaches each node, NONE where none does; shape ``(len(nodes),)``, also for one row.
@@ -229,7 +249,7 @@ class Ranking:
 
 
 def _number_of_values(reaches: Iterable[Reach]) -> dict[str, int]:
-    """How many values are wanted of each label: the more, the fewer items each of them leaves."""
+    """How many values are wanted of each label."""
     values: dict[str, set[str]] = {}
     for reach in reaches:
         for key, wanted in reach.wanted:
