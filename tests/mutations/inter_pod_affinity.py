@@ -46,7 +46,7 @@ MUTANTS = (
         f"{FOLDER}domains.py",
         f"{FILTER} {SCORES}",
         ("    by_id[0] = False\n", ""),
-        ("            counted &= of.labelled\n", "            pass\n"),
+        ("            counted = counted & of.labelled\n", "            pass\n"),
         ("    by_id[0] = 0\n", ""),
         ("where=True if of.labelled is None else of.labelled", "where=True"),
         ("is_unique = bool((rows_with[1:] <= 1).all())", "is_unique = True"),
