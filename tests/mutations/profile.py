@@ -41,11 +41,8 @@ MUTANTS = (
         ("        if self._epoch != self._table.epoch:\n", "        if False:\n"),
         ("and self._closed_at != self._table.position and self._may_open", "and False"),
         ("            if self._filtering.is_void:\n", "            if False:\n"),
-        ("not in self._skipped or input_facets_of(plugin)\n", "not in self._skipped\n"),
-        (
-            "            if scored.plugin.name not in skipped or scored.plugin.inputs\n",
-            "            if scored.plugin.name not in skipped\n",
-        ),
+        ("or input_facets_of(plugin.filter_inputs(self._states[plugin.name], self._pod))\n", "\n"),
+        ("or scored.plugin.score_inputs(self._states[scored.plugin.name], self._pod)\n", "\n"),
     ),
     *mutants(
         "scheduler/profile/filtering.py",
@@ -77,7 +74,10 @@ MUTANTS = (
         ("(moved and one.reads_feasible) or", "False or"),
         ("                changes = merged(changes, others.tolist())\n", "                pass\n"),
         ("                is_crowd = bool(len(others))\n", "                is_crowd = False\n"),
-        ("        if not all(column.is_sound for column in self.columns):\n", "        if False:\n"),
+        (
+            "        if not all(column.is_sound for column in self.columns):\n            self._finish_all(table, feasible)  #",
+            "        if False:\n            self._finish_all(table, feasible)  #",
+        ),
         (
             "        if is_crowd:\n            for column in self.columns:\n",
             "        if False:\n            for column in self.columns:\n",

@@ -9,7 +9,7 @@ import pytest
 from scheduler.api.objects import Affinity, Pod
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import SKIP, SUCCESS, Code
+from scheduler.framework.status import SKIP, SUCCESS, Code, Status
 from scheduler.plugins.node_affinity import NodeAffinity, NodeAffinityArgs, validate
 from tests.support.builders import make_node, make_pod
 from tests.support.plugin_runs import FITS, final_scores, judge, raw_scores, table_of
@@ -185,7 +185,7 @@ def test_names_are_intersected_in_a_term_and_united_across_terms(terms: list[Ter
 def test_terms_that_leave_no_name_are_a_conflict() -> None:
     conflict = {"matchFields": named("n1")["matchFields"] + named("n2")["matchFields"]}
     status = pre_filter(with_affinity([conflict])).status
-    assert status == (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("pod affinity terms conflict",), "NodeAffinity")
+    assert status == Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("pod affinity terms conflict",), "NodeAffinity")
     assert pre_filter(with_affinity([conflict, named("n3")])) == (SUCCESS, {"n3"})
 
 
@@ -245,7 +245,7 @@ def test_a_preference_that_cannot_be_read_is_an_error_with_all_its_mistakes() ->
         ' "DoesNotExist", "Gt", "Lt", [1].matchExpressions[0].values: Invalid value: null:'
         " for 'in', 'notin' operators, values set can't be empty]"
     )
-    assert pre_score(pod) == (Code.ERROR, (message,), "NodeAffinity")
+    assert pre_score(pod) == Status(Code.ERROR, (message,), "NodeAffinity")
     affinity = NodeAffinity()
     with pytest.raises(ValueError, match="Unsupported value"):
         affinity.score({}, PodInfo(pod), table_of([make_node()]).columns(affinity))

@@ -9,7 +9,7 @@ from scheduler.api.objects import Container, Node, Pod, ResourceRequirements
 from scheduler.api.quantity import Quantity
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Code
+from scheduler.framework.status import Code, Reason
 from scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from tests.support.builders import make_container, make_node, make_pod
 from tests.support.plugin_runs import FITS, Refusal, judge, table_of
@@ -76,11 +76,11 @@ def test_reasons_come_in_the_order_of_the_checks_and_scalars_by_name() -> None:
 def test_a_text_shows_once_whichever_its_code() -> None:
     pod = PodInfo(make_pod(requests={"cpu": "1", FPGA: "1"}))
     assert NodeResourcesFit().reasons({}, pod) == (
-        ("Too many pods", Code.UNSCHEDULABLE),
-        ("Insufficient cpu", Code.UNSCHEDULABLE),
-        ("Insufficient cpu", Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
-        (f"Insufficient {FPGA}", Code.UNSCHEDULABLE),
-        (f"Insufficient {FPGA}", Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+        Reason("Too many pods", Code.UNSCHEDULABLE),
+        Reason("Insufficient cpu", Code.UNSCHEDULABLE),
+        Reason("Insufficient cpu", Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
+        Reason(f"Insufficient {FPGA}", Code.UNSCHEDULABLE),
+        Reason(f"Insufficient {FPGA}", Code.UNSCHEDULABLE_AND_UNRESOLVABLE),
     )
 
 
