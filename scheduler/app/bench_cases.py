@@ -130,6 +130,26 @@ def _two_on_each(nodes: int) -> Iterator[Pod]:
         yield build_pod(index, prefix="job", labels={"app": f"job-{index % 100}"}, **there)
 
 
+def _spread_over_zones(_nodes: int, pods: int, _now: float) -> Iterator[Step]:
+    constraint = {
+        "maxSkew": 5,
+        "topologyKey": "topology.kubernetes.io/zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    return (
+        Step(build_pod(index, labels={"app": "web"}, topologySpreadConstraints=[constraint])) for index in range(pods)
+    )
+
+
+def _one_that_counts_on_each(nodes: int) -> Iterator[Pod]:
+    """And one that does not."""
+    for index in range(nodes):
+        there = {"nodeName": f"node-{index:06}"}
+        yield build_pod(index, prefix="web", labels={"app": "web"}, **there)
+        yield build_pod(index, prefix="job", labels={"app": f"job-{index % 100}"}, **there)
+
+
 NODE_EVENTS = Case(name="a node event every 100 pods", steps=_node_events)
 CASES = (
     Case(name="same shape", steps=_same_shape),
@@ -139,4 +159,5 @@ CASES = (
     NODE_EVENTS,
     Case(name="an unschedulable shape between schedulable ones", steps=_unschedulable),
     Case(name="hostname anti-affinity", steps=_one_a_node_by_affinity, there=_two_on_each),
+    Case(name="zone spread", steps=_spread_over_zones, there=_one_that_counts_on_each),
 )

@@ -17,6 +17,7 @@ HIT_RATIOS = {
     "a node event every 100 pods": 0.99,
     "an unschedulable shape between schedulable ones": 0.98,
     "hostname anti-affinity": 0.95,
+    "zone spread": 0.99,
 }
 
 
