@@ -27,6 +27,7 @@ from tests.oracle.builders import (
     taint,
 )
 from tests.oracle.draw import MI, Json
+from tests.oracle.traps_beyond import BEYOND
 
 UP = [(0, 0), (100, 10)]
 PORT: Json = {"containerPort": 80, "hostPort": 80}
@@ -573,4 +574,4 @@ PROFILES = (
     ),
 )
 
-TRAPS: tuple[Trap, ...] = (*SCORES, *RESOURCES, *NODE_SELECTION, *PROFILES)
+TRAPS: tuple[Trap, ...] = (*SCORES, *RESOURCES, *NODE_SELECTION, *PROFILES, *BEYOND)
