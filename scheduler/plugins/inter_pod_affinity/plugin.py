@@ -38,6 +38,9 @@ _REASONS = (
     Reason("node(s) didn't satisfy existing pods anti-affinity rules", Code.UNSCHEDULABLE),
 )
 
+_OF_OTHERS = frozenset((Input.DOMAINS, Input.POD_TERMS, Input.NAMESPACES))
+"""What matters for a pod without terms of its own: not which pods there are, but which terms these have."""
+
 _NOTHING = (0,)
 """The token when no term is about the pod, and it has none."""
 
@@ -111,7 +114,9 @@ class InterPodAffinity(
         return total
 
     def score_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
-        return self.inputs if affinity_terms(pod.pod).preferred else _OF_OTHERS
+        if affinity_terms(pod.pod).preferred:
+            return self.inputs
+        return frozenset() if preferred.ignores_everything(pod, self._args) else _OF_OTHERS
 
     def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         if pod.pod.spec.affinity is None and not nodes.reaching_terms(pod.pod.metadata.namespace).scored_version:
