@@ -38,14 +38,11 @@ _REASONS = (
     Reason("node(s) didn't satisfy existing pods anti-affinity rules", Code.UNSCHEDULABLE),
 )
 
-_OF_OTHERS = frozenset((Input.DOMAINS, Input.POD_TERMS, Input.NAMESPACES))
-"""What matters for a pod without terms of its own: not which pods there are, but which terms these have."""
-
 _NOTHING = (0,)
 """The token when no term is about the pod, and it has none."""
 
 _OF_OTHERS = frozenset((Input.POD_TERMS, Input.DOMAINS))
-"""What a pod without terms of its own depends on."""
+"""What matters for a pod without terms of its own: not which pods there are, but which terms these have."""
 
 _REQUIRED = "required"
 _WEIGHTS = "weights"
