@@ -16,9 +16,16 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from scheduler.api.objects import DeviceClass, Namespace, Node, SelectingObject
+from scheduler.api.objects import DeviceClass, Namespace, Node, SelectingObject, key_of
 from scheduler.api.quantity import QuantityError
-from scheduler.api.storage import CSINode, StorageObject, VolumeAttachment
+from scheduler.api.storage import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    StorageObject,
+    VolumeAttachment,
+)
 from scheduler.cache.deduced_selectors import DeducedSelector
 from scheduler.cache.device_classes import DeviceClassIndex
 from scheduler.cache.node_table import JOURNAL_CAPACITY, NodeTable
@@ -215,21 +222,33 @@ class Cache:
             ValueError: the object cannot be read; the text names it and the field, and nothing was changed.
         """
         before = self.storage.apply(subject)
-        self._update_csi(before, subject)
+        self._storage_changed(before, subject)
         return before
 
     def remove_storage_object(self, kind: str, namespace: str, name: str) -> StorageObject | None:
         """The object is gone; the one that was shown, None if there was none."""
         removed = self.storage.remove(kind, namespace, name)
-        self._update_csi(removed)
+        self._storage_changed(removed)
         return removed
 
-    def _update_csi(self, *subjects: StorageObject | None) -> None:
+    def _storage_changed(self, *subjects: StorageObject | None) -> None:
+        """Let the rows show it, and forget what was worked out of what has changed."""
+        volumes = self.table.volumes
         for subject in subjects:
-            if isinstance(subject, CSINode):
-                self.table.update_csi(subject.metadata.name)
-            elif isinstance(subject, VolumeAttachment):
-                self.table.update_csi(subject.spec.node_name)
+            match subject:
+                case CSINode():
+                    self.table.update_csi(subject.metadata.name)
+                case VolumeAttachment():
+                    self.table.update_csi(subject.spec.node_name)
+                case PersistentVolumeClaim():
+                    volumes.forget_claim(key_of(subject.metadata))
+                case PersistentVolume():
+                    for claim in self.storage.claims_of_volume(subject.metadata.name):
+                        volumes.forget_claim(key_of(claim.metadata))
+                    for attachment in self.storage.attachments_of_volume(subject.metadata.name):
+                        self.table.update_csi(attachment.spec.node_name)
+                case StorageClass():
+                    volumes.forget_all()
 
     def apply_selecting_object(self, subject: SelectingObject) -> None:
         self.table.deduced_selectors.apply(subject)

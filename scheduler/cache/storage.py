@@ -50,6 +50,8 @@ class StorageIndex:
         }
         self._volumes_by_class: GroupedObjects[PersistentVolume] = GroupedObjects()
         self._volumes_by_claim: GroupedObjects[PersistentVolume] = GroupedObjects()
+        self._claims_by_volume: GroupedObjects[PersistentVolumeClaim] = GroupedObjects()
+        self._attachments_by_volume: GroupedObjects[VolumeAttachment] = GroupedObjects()
         self._capacities_by_class: GroupedObjects[CSIStorageCapacity] = GroupedObjects()
         self._attachments_by_node: GroupedObjects[VolumeAttachment] = GroupedObjects()
         self._claim_users: Counter[str] = Counter()
@@ -84,6 +86,14 @@ class StorageIndex:
     def attachments_of(self, node_name: str) -> tuple[VolumeAttachment, ...]:
         return self._attachments_by_node.of(node_name)
 
+    def claims_of_volume(self, volume_name: str) -> tuple[PersistentVolumeClaim, ...]:
+        """Claims that name the volume, by namespace and name."""
+        return self._claims_by_volume.of(volume_name)
+
+    def attachments_of_volume(self, volume_name: str) -> tuple[VolumeAttachment, ...]:
+        """By name."""
+        return self._attachments_by_volume.of(volume_name)
+
     def attachment_count(self, node_name: str) -> int:
         return self._attachments_by_node.count(node_name)
 
@@ -107,6 +117,7 @@ class StorageIndex:
         self._versions[_kind(subject)] += 1
         match subject:
             case PersistentVolumeClaim():
+                self._claims_by_volume.put(key_of(subject.metadata), subject.spec.volume_name or None, subject)
                 return self.claims.apply(subject)
             case PersistentVolume():
                 before = self.volumes.apply(subject)
@@ -116,6 +127,8 @@ class StorageIndex:
                 self._capacities_by_class.put(key_of(subject.metadata), subject.storage_class_name, subject)
             case VolumeAttachment():
                 self._attachments_by_node.put(subject.metadata.name, subject.spec.node_name, subject)
+                volume_name = subject.spec.source.persistent_volume_name
+                self._attachments_by_volume.put(subject.metadata.name, volume_name, subject)
         kept, key = self._by_kind[_kind(subject)], key_of(subject.metadata)
         known: StorageObject | None = kept.get(key)
         kept[key] = subject
@@ -136,6 +149,7 @@ class StorageIndex:
         key = f"{namespace}/{name}" if namespace else name
         self._versions[kind] += 1
         if kind == "PersistentVolumeClaim":
+            self._claims_by_volume.remove(key)
             return self.claims.remove(key)
         if kind == "PersistentVolume":
             self._volumes_by_class.remove(key)
@@ -145,6 +159,7 @@ class StorageIndex:
             self._capacities_by_class.remove(key)
         elif kind == "VolumeAttachment":
             self._attachments_by_node.remove(key)
+            self._attachments_by_volume.remove(key)
         removed: StorageObject | None = self._by_kind[kind].pop(key, None)
         return removed
 

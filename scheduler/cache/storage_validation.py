@@ -10,7 +10,7 @@ from scheduler.api.storage import volume_limits
 from scheduler.cache.csi_columns import UNLIMITED
 from scheduler.cache.pod_facts import VOLUMES
 from scheduler.cache.storage import claims_of
-from scheduler.cache.volume_uses import Disk, disks_of, is_doubtful
+from scheduler.cache.volume_uses import Disk, all_claims_of, disks_of, is_doubtful
 
 if TYPE_CHECKING:
     from scheduler.cache.cache import CachedPod
@@ -41,9 +41,11 @@ def _check_uses(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
     doubtful: Counter[int] = Counter()
     users: Counter[tuple[Disk, int]] = Counter()
     writers: Counter[tuple[Disk, int]] = Counter()
+    claims: Counter[tuple[str, int]] = Counter()
     uses = set()
     for row, cached in _on_rows(table, pods_by_node):
         uses.add((row, cached.pod.uid))
+        claims.update((key, row) for key in all_claims_of(cached.pod))
         for volume in cached.pod.storage_volumes:
             counts[row] += 1
             doubtful[row] += is_doubtful(volume)
@@ -51,6 +53,7 @@ def _check_uses(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
                 users[disk, row] += 1
                 writers[disk, row] += not read_only
     _same("pods with volumes", set(table.volumes.uses()), uses)
+    _same("claims by row", {(key, row): number for key, row, number in table.volumes.claims()}, dict(claims))
     _same("number of volumes", _column(table.volumes.counts.values), dict(counts))
     _same(
         "number of doubtful volumes",

@@ -52,6 +52,7 @@ NEEDS: dict[str, Facet | Input] = {
     "volume_count": Facet.VOLUMES,
     "doubtful_volumes": Facet.VOLUMES,
     "pods_with_volumes": Facet.VOLUMES,
+    "volume_notes": Input.STORAGE,
     "has_csi_node": Facet.VOLUMES,
     "has_csi_limits": Facet.VOLUMES,
     "csi_limit": Facet.VOLUMES,
@@ -260,6 +261,9 @@ class ColumnView(_View):
     def pods_with_volumes(self, position: int) -> list[PodInfo]:
         return self._table.volumes.pods(self._row_at(position))
 
+    def volume_notes(self, position: int) -> dict[str, Any]:
+        return self._table.volumes.notes(self._row_at(position))
+
     @property
     def has_csi_node(self) -> BoolArray:
         known: BoolArray = self._taken(self._table.csi.known)
@@ -411,6 +415,9 @@ class RowView(_View):
 
     def pods_with_volumes(self, _position: int) -> list[PodInfo]:
         return self._table.volumes.pods(self._row)
+
+    def volume_notes(self, _position: int) -> dict[str, Any]:
+        return self._table.volumes.notes(self._row)
 
     @property
     def has_csi_node(self) -> bool:

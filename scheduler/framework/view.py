@@ -6,7 +6,7 @@ one. A view gives a plugin only what it declared; anything else raises Undeclare
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from scheduler.api.objects import Taint, Volume
 from scheduler.api.selectors import LabelMatcher
@@ -237,6 +237,13 @@ class NodeView(Protocol):
         ...
 
     # Input.STORAGE
+    def volume_notes(self, position: int) -> dict[str, Any]:
+        """What a plugin has worked out of the pods, volumes and attachments of one of the nodes, under the plugin's name.
+
+        It is emptied when one of the node's pods with volumes, their claims and volumes, a class or an attachment changes.
+        """
+        ...
+
     @property
     def storage(self) -> Storage: ...
 

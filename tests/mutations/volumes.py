@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.mutant import mutants
 
 UNIT = "tests/unit/plugins/test_"
+OVER_TIME = f"{UNIT}volume_limits_over_time.py"
 CACHE = "tests/unit/cache/test_storage.py"
 
 MUTANTS = (
@@ -34,13 +35,13 @@ MUTANTS = (
     *mutants(
         "scheduler/plugins/node_volume_limits/plugin.py",
         f"{UNIT}node_volume_limits.py",
-        ("if volume not in attached)\n    more", "if True)\n    more"),
+        ("if volume not in attached)\n        limits", "if True)\n        limits"),
         ("for volume, driver in new.items() if volume not in attached)", "for driver in new.values())"),
-        ("current[driver] + count > limits[driver]", "current[driver] + count >= limits[driver]"),
+        ("driver in left and count > left[driver] for", "driver in left and count >= left[driver] for"),
         ("doubtful = doubtful | (held + count > ", "doubtful = doubtful | (held > "),
         (
-            "    doubtful = _column(nodes.doubtful_volumes) > 0\n    for driver,",
-            "    doubtful = held < 0\n    for driver,",
+            "    doubtful = _column(nodes.doubtful_volumes) > 0\n    counts",
+            "    doubtful = held < 0\n    counts",
         ),
         ("            masks[rows & ~installed] =", "            masks[rows] ="),
         ("range(len(drivers) - 1, -1, -1)", "range(len(drivers))"),
@@ -101,6 +102,25 @@ MUTANTS = (
         CACHE,
         ("        if (old.facets | new.facets) & VOLUMES:\n", "        if new.facets & VOLUMES:\n"),
         ("        self.csi.set(row, None, 0)\n", ""),
+    ),
+    *mutants(
+        "scheduler/cache/cache.py",
+        f"{OVER_TIME} {UNIT}node_volume_limits.py",
+        ("                    volumes.forget_claim(key_of(subject.metadata))\n", "                    pass\n"),
+        ("                        volumes.forget_claim(key_of(claim.metadata))\n", "                        pass\n"),
+        (
+            "                        self.table.update_csi(attachment.spec.node_name)\n",
+            "                        pass\n",
+        ),
+        ("                    volumes.forget_all()\n", "                    pass\n"),
+    ),
+    *mutants(
+        "scheduler/cache/node_table.py",
+        OVER_TIME,
+        (
+            "            self.volumes.forget(row)\n        if row is not None and",
+            "            pass\n        if row is not None and",
+        ),
     ),
     *mutants(
         "scheduler/core/storage_handlers.py",

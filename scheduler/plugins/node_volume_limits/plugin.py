@@ -182,11 +182,12 @@ def _mark_exceeded(
         return
     held = np.add(_column(nodes.volume_count), _column(nodes.attachment_count))
     doubtful = _column(nodes.doubtful_volumes) > 0
-    for driver, count in Counter(attached.values()).items():
+    counts = Counter(attached.values())
+    for driver, count in counts.items():
         doubtful = doubtful | (held + count > _column(nodes.csi_limit(driver)))
     for position in np.flatnonzero(rows & doubtful).tolist():
         try:
-            if _is_exceeded(attached, nodes, position):
+            if _is_exceeded(attached, counts, nodes, position):
                 masks[position] = np.uint64(1 << _EXCEEDED)
         except AttachError as error:
             text = str(error)
@@ -202,21 +203,41 @@ def _column(values: Any) -> IntArray:
     return np.atleast_1d(np.asarray(values, dtype=np.int64))
 
 
-def _is_exceeded(new: Attached, nodes: NodeView, position: int) -> bool:
-    """Whether one node would hold more volumes of a driver than it can.
+def _is_exceeded(new: Attached, counts: Counter[str], nodes: NodeView, position: int) -> bool:
+    """Whether one node would hold more volumes of a driver than it can; ``counts``: of the new ones by driver.
 
     A volume that a pod there uses is attached already. One that is known only by its VolumeAttachment counts twice, as upstream.
 
     Raises:
         AttachError: a volume of a pod there cannot be told.
     """
-    attached = _attached_to(nodes, position)
-    name = nodes.node_name(position)
-    current = Counter(attached.values())
-    current.update(driver for volume, driver in _attachments(nodes, name).items() if volume not in attached)
+    attached, left = _usage(nodes, position)
+    for driver, count in counts.items():
+        if driver in left and count > left[driver]:
+            break
+    else:
+        return False
     more = Counter(driver for volume, driver in new.items() if volume not in attached)
-    limits = volume_limits(nodes.storage.csi_node(name))
-    return any(driver in limits and current[driver] + count > limits[driver] for driver, count in more.items())
+    return any(driver in left and count > left[driver] for driver, count in more.items())
+
+
+def _usage(nodes: NodeView, position: int) -> tuple[Attached, dict[str, int]]:
+    """What the pods of a node attach, and how many more volumes of each driver with a limit it can take.
+
+    Raises:
+        AttachError: a volume of one of the pods cannot be told.
+    """
+    notes = nodes.volume_notes(position)
+    known: tuple[Attached, dict[str, int]] | None = notes.get(NodeVolumeLimits.name)
+    if known is None:
+        attached = _attached_to(nodes, position)
+        name = nodes.node_name(position)
+        current = Counter(attached.values())
+        current.update(driver for volume, driver in _attachments(nodes, name).items() if volume not in attached)
+        limits = volume_limits(nodes.storage.csi_node(name))
+        left = {driver: limit - current[driver] for driver, limit in limits.items()}
+        known = notes[NodeVolumeLimits.name] = attached, left
+    return known
 
 
 def _attached_to(nodes: NodeView, position: int) -> Attached:

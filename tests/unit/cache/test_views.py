@@ -67,6 +67,7 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "volume_count": lambda nodes: nodes.volume_count,
     "doubtful_volumes": lambda nodes: nodes.doubtful_volumes,
     "pods_with_volumes": lambda nodes: nodes.pods_with_volumes(0),
+    "volume_notes": lambda nodes: nodes.volume_notes(0),
     "has_csi_node": lambda nodes: nodes.has_csi_node,
     "has_csi_limits": lambda nodes: nodes.has_csi_limits,
     "csi_limit": lambda nodes: nodes.csi_limit("ebs.csi.aws.com"),

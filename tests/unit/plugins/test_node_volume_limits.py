@@ -172,6 +172,16 @@ def test_an_attachment_that_says_nothing_of_a_csi_volume_here_does_not_count(att
     assert on_one([claim_volume("b")], [], [*bound("a", "b"), in_tree, attachment], 1) == FITS
 
 
+def test_an_attachment_counts_once_its_volume_is_there() -> None:
+    cache = one_node([], [*bound("b"), make_attachment("x", "n1", "pv-a"), make_csi_node("n1", {EBS: 1})])
+    pod = make_pod(volumes=[claim_volume("b")])
+    assert judge(PLUGIN, pod, cache.table) == {"n1": FITS}
+    cache.apply_storage_object(make_volume("pv-a", csi=(EBS, "a")))
+    assert judge(PLUGIN, pod, cache.table) == {"n1": FULL}
+    cache.remove_storage_object("PersistentVolume", "", "pv-a")
+    assert judge(PLUGIN, pod, cache.table) == {"n1": FITS}
+
+
 # Claims that are not bound
 
 
