@@ -125,7 +125,7 @@ def _one_a_node_by_affinity(nodes: int, pods: int, _now: float) -> Iterator[Step
 def _two_on_each(nodes: int) -> Iterator[Pod]:
     """One of an app that keeps apart as well, and one of an app that does not care."""
     for index in range(nodes):
-        there = {"nodeName": f"node-{index:06}"}
+        there: dict[str, Any] = {"nodeName": f"node-{index:06}"}
         yield build_pod(index, prefix="db", labels={"app": "db"}, affinity=_apart("db"), **there)
         yield build_pod(index, prefix="job", labels={"app": f"job-{index % 100}"}, **there)
 
@@ -145,7 +145,7 @@ def _spread_over_zones(_nodes: int, pods: int, _now: float) -> Iterator[Step]:
 def _one_that_counts_on_each(nodes: int) -> Iterator[Pod]:
     """And one that does not."""
     for index in range(nodes):
-        there = {"nodeName": f"node-{index:06}"}
+        there: dict[str, Any] = {"nodeName": f"node-{index:06}"}
         yield build_pod(index, prefix="web", labels={"app": "web"}, **there)
         yield build_pod(index, prefix="job", labels={"app": f"job-{index % 100}"}, **there)
 

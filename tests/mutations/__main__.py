@@ -27,6 +27,7 @@ from tests.mutations.core import MUTANTS as CORE
 from tests.mutations.inter_pod_affinity import MUTANTS as INTER_POD_AFFINITY
 from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEATURES
 from tests.mutations.nominated import MUTANTS as NOMINATED
+from tests.mutations.pod_topology_spread import MUTANTS as POD_TOPOLOGY_SPREAD
 from tests.mutations.profile import MUTANTS as PROFILE
 from tests.mutations.queue import MUTANTS as QUEUE
 from tests.mutations.runner import (
@@ -54,6 +55,7 @@ MUTANTS = (
     *VOLUME_BINDING,
     *VOLUMES,
     *APP,
+    *POD_TOPOLOGY_SPREAD,
 )
 
 

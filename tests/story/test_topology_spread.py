@@ -137,6 +137,19 @@ def test_pods_of_a_service_are_spread_from_one_entry() -> None:
     assert batch_of(core) == {"no_hint": 1, "hint_used": 17}
 
 
+def test_pods_of_two_services_each_have_their_entry() -> None:
+    core = Core(batching=FOREVER)
+    core.nodes(*(make_node(f"n{number}") for number in range(4)))
+    for app in ("web", "db"):
+        core.scheduler.handle(SelectingObjectApplied(now=0.0, subject=service(app, {"app": app})))
+    pods = [make_pod(f"{app}-{number}", labels={"app": app}) for number in range(4) for app in ("web", "db")]
+    results = place(core, *pods)
+
+    assert batch_of(core) == {"no_hint": 2, "hint_used": 6}
+    for first in (0, 1):
+        assert len({one.node_name for one in results[first::2]}) == 4
+
+
 def test_a_service_that_comes_starts_another_entry() -> None:
     core = Core(batching=FOREVER)
     core.nodes(*(make_node(f"n{number}") for number in range(3)))

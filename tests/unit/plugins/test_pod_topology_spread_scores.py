@@ -121,9 +121,15 @@ def test_own_constraints_ignore_a_node_without_the_label() -> None:
 
 
 def test_a_node_that_lacks_any_of_the_keys_is_ignored_for_all_constraints() -> None:
-    """Hosts: 2 of 3 are scored, so ln 4 for both."""
-    found = scores(NO_ZONE, seated({"a": 1, "none": 5}), spread(soft(HOSTNAME), soft()))
-    assert found == {"a": (3, 0), "b": (0, 100), "none": (0, 0)}
+    """2 hosts of 3 are scored, and 2 zones, so ln 4 for both: 3 * 1.386 * 2 = 8.32."""
+    found = scores(NO_ZONE, seated({"a": 3, "none": 5}), spread(soft(HOSTNAME), soft()))
+    assert found == {"a": (8, 0), "b": (0, 100), "none": (0, 0)}
+
+
+def test_hosts_are_counted_by_node_even_if_two_have_one_name() -> None:
+    """3 * ln 5 = 4.83; the pods of the other node of that name do not count."""
+    nodes = [make_node("a", labels={HOSTNAME: "same"}), make_node("b", labels={HOSTNAME: "same"}), make_node("c")]
+    assert scores(nodes, seated({"a": 3}), spread(soft(HOSTNAME))) == {"a": (5, 0), "b": (0, 100), "c": (0, 100)}
 
 
 def test_when_all_nodes_are_ignored_all_get_0() -> None:
