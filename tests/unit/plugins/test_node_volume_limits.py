@@ -85,6 +85,8 @@ def one_node(pods: Iterable[Pod] = (), storage: Iterable[StorageObject] = ()) ->
         (0, [], ["a"], False),
         (None, ["a"], ["b"], True),
         (1, ["a"], ["a"], True),
+        (2, ["a"], ["a", "b"], True),
+        (1, ["a"], ["a", "b"], False),
         (1, [], ["a", "a"], True),
         (-1, [], ["a"], False),
     ],

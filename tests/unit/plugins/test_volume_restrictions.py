@@ -152,6 +152,13 @@ def test_pods_that_are_tried_on_a_node_use_disks_and_claims_too() -> None:
     assert evaluation.try_row(0).code is Code.SUCCESS
 
 
+def test_a_claim_of_the_same_name_elsewhere_is_another_claim() -> None:
+    cache = cluster_of(NODES, [], [EXCLUSIVE])
+    evaluation = evaluated(cache, make_pod(volumes=[claim_volume(), disk()]))
+    cache.assume(PodInfo(make_pod("ahead", namespace="elsewhere", volumes=[claim_volume()])), "busy")
+    assert evaluation.try_row(0).code is Code.SUCCESS
+
+
 def evaluated(cache: Cache, pod: Pod) -> Evaluation:
     evaluation = Evaluation(make_profile(PLUGIN), PodInfo(pod), cache.table)
     evaluation.refresh()
