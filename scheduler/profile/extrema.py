@@ -25,6 +25,11 @@ class Extrema:
 
         Without ``is_counted`` the rows that hold a value count as one: for scores that mostly change all at once.
         """
+        if len(raw) and raw.min() == raw.max() and feasible.any():
+            # Mostly so with what nobody uses; half of the time of the rest.
+            self.low = self.high = int(raw[0])
+            self._lowest = self._highest = int(np.count_nonzero(feasible))
+            return
         scores = raw[feasible]
         if len(scores):
             self.low, self.high = int(scores.min()), int(scores.max())

@@ -19,6 +19,8 @@ FEASIBLE = -1
 OUTSIDE = -2
 
 _NAME = int(Facet.NAME)
+_MANY = 8
+"""To look at all rows takes no longer than to look at one of so many."""
 _NO_ROWS: IntArray = np.zeros(0, dtype=np.int64)
 
 Verdicts = Mapping[int, Status]
@@ -170,6 +172,8 @@ class Filtering:
     def _conclude(self, table: NodeTable, rows: IntArray | None) -> None:
         self.version += 1
         self.feasible_version += 1
+        if rows is not None and len(rows) * _MANY > table.size and all(one.failure is None for one in self.columns):
+            rows = None
         count = table.size if rows is None else len(rows)
         first = np.full(count, FEASIBLE, dtype=np.int64)
         for index in range(len(self.columns) - 1, -1, -1):

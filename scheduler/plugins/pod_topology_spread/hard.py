@@ -18,6 +18,8 @@ from scheduler.plugins.pod_topology_spread.constraints import Constraint, Inclus
 MOST = 32
 """Constraints with bits of their own in a mask; all further ones share the last."""
 
+_FEW = 32
+"""Up to so many values plain numbers are quicker than arrays."""
 _NO_DOMAIN = float(2**31 - 1)
 _NOT_MATCHED = "node(s) didn't match pod topology spread constraints"
 
@@ -114,6 +116,11 @@ def _masks(constraint: Constraint, domains: _Domains, sums: FloatArray, number: 
     if len(domains.present) >= constraint.min_domains:
         least = float(sums[domains.present].min()) if len(domains.present) else _NO_DOMAIN
     bit = 2 * min(number, MOST - 1)
+    if domains.size <= _FEW:
+        limit, above = constraint.max_skew - constraint.self_match + least, 1 << (bit + 1)
+        found = [above if count > limit else 0 for count in sums.tolist()]
+        found[0] = 1 << bit
+        return np.array(found, np.uint64)
     skewed = sums > constraint.max_skew - constraint.self_match + least
     # What no domain holds is 0; so is what was added up for rows that do not count.
     masks: MaskArray = skewed.astype(np.uint64) << np.uint64(bit + 1)
