@@ -34,8 +34,8 @@ MUTANTS = (
             "        eligible = has_all_keys(constraints, nodes)\n",
             "        eligible = nodes.label(constraints[0].topology_key) != 0\n",
         ),
-        ("    if len(domains.present) >= constraint.min_domains:\n", "    if True:\n"),
-        ("sums > constraint.max_skew - constraint.self_match + least", "sums > constraint.max_skew - 1 + least"),
+        ("has_enough = len(domains.present) >= constraint.min_domains", "has_enough = True"),
+        ("allowed = constraint.max_skew - constraint.self_match", "allowed = constraint.max_skew - 1"),
         ("ops.where(mask == 0, more, mask)", "ops.where(more == 0, mask, more)"),
     ),
     *mutants(

@@ -112,17 +112,19 @@ class Skews:
 
 def _masks(constraint: Constraint, domains: _Domains, sums: FloatArray, number: int) -> MaskArray:
     """By id of the topology value."""
-    least = 0.0
-    if len(domains.present) >= constraint.min_domains:
-        least = float(sums[domains.present].min()) if len(domains.present) else _NO_DOMAIN
+    # What no domain holds is 0; so is what was added up for rows that do not count.
     bit = 2 * min(number, MOST - 1)
+    has_enough = len(domains.present) >= constraint.min_domains
+    allowed = constraint.max_skew - constraint.self_match
     if domains.size <= _FEW:
-        limit, above = constraint.max_skew - constraint.self_match + least, 1 << (bit + 1)
-        found = [above if count > limit else 0 for count in sums.tolist()]
+        counts = sums.tolist()
+        present = [counts[value] for value in domains.present.tolist()]
+        most = allowed + (min(present, default=_NO_DOMAIN) if has_enough else 0.0)
+        above = 1 << (bit + 1)
+        found = [above if count > most else 0 for count in counts]
         found[0] = 1 << bit
         return np.array(found, np.uint64)
-    skewed = sums > constraint.max_skew - constraint.self_match + least
-    # What no domain holds is 0; so is what was added up for rows that do not count.
-    masks: MaskArray = skewed.astype(np.uint64) << np.uint64(bit + 1)
+    most = allowed + (float(sums[domains.present].min(initial=_NO_DOMAIN)) if has_enough else 0.0)
+    masks: MaskArray = (sums > most).astype(np.uint64) << np.uint64(bit + 1)
     masks[0] = 1 << bit
     return masks

@@ -275,6 +275,25 @@ def test_many_constraints_have_room_in_one_mask() -> None:
     assert alone(nodes, [], spread(*(hard(key) for key in keys))) == {"whole": FITS, "lacking": MISSING}
 
 
+@pytest.mark.parametrize("min_domains", [None, 40, 41])
+def test_many_domains_are_told_apart(min_domains: int | None) -> None:
+    """40 hosts, of which one has a pod and another has 2: with too few the least one has none, as here anyway."""
+    nodes = [*(make_node(f"n{number}") for number in range(40)), hostless(make_node("none"))]
+    found = alone(nodes, seated({"n7": 1, "n8": 2}), spread(hard(HOSTNAME, min_domains=min_domains)))
+    assert (found.pop("n7"), found.pop("n8"), found.pop("none")) == (SKEWED, SKEWED, MISSING)
+    assert set(found.values()) == {FITS}
+
+
+def test_the_least_of_many_domains_counts() -> None:
+    """Each of 40 hosts has a pod, and one has 2: 1 + 1 - 1 and 2 + 1 - 1; too few of them, and 1 + 1 - 0."""
+    names = [f"n{number}" for number in range(40)]
+    nodes, pods = [make_node(name) for name in names], seated({**dict.fromkeys(names, 1), "n3": 2})
+    found = alone(nodes, pods, spread(hard(HOSTNAME)))
+    assert found.pop("n3") == SKEWED
+    assert set(found.values()) == {FITS}
+    assert set(alone(nodes, pods, spread(hard(HOSTNAME, min_domains=41))).values()) == {SKEWED}
+
+
 def test_the_message_counts_the_nodes_by_reason() -> None:
     cache = cluster([*ABC, hostless(make_node("none"))], seated({"a": 1, "b": 1, "c": 1}))
     evaluation = evaluated(cache, spread(hard(min_domains=4)))
