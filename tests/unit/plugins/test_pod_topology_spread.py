@@ -26,7 +26,8 @@ from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code
 from scheduler.plugins.pod_topology_spread import PodTopologySpread
 from scheduler.plugins.pod_topology_spread.constraints import own_constraints
-from tests.support.builders import HOSTNAME, make_node
+from scheduler.profile.nominated import refusals
+from tests.support.builders import HOSTNAME, make_node, make_pod
 from tests.support.plugin_runs import judge, table_of
 from tests.support.selecting_objects import service
 from tests.support.topology_spread import (
@@ -34,6 +35,7 @@ from tests.support.topology_spread import (
     MISSING,
     SKEWED,
     WEB,
+    WEBS,
     ZONE,
     Status,
     cluster,
@@ -110,6 +112,15 @@ def test_an_empty_selector_counts_no_pod() -> None:
     pod = spread(hard(selector=EVERYTHING))
     assert alone(ABC[:2], seated({"a": 5}), pod) == {"a": FITS, "b": FITS}
     assert [one.self_match for one in own_constraints(PodInfo(pod), "DoNotSchedule")] == [1]
+
+
+@pytest.mark.parametrize(("selector", "refuses"), [(WEBS, ["a"]), (EVERYTHING, [])], ids=["app=web", "{}"])
+def test_an_empty_selector_counts_no_nominated_pod_either(selector: LabelSelector, refuses: list[str]) -> None:
+    """With app=web: 1 + 1 - 0. Upstream adds nominated pods to the counts by the selector alone."""
+    cache = cluster(ABC[:2])
+    evaluation = evaluated(cache, spread(hard(selector=selector)))
+    nominated = {"a": [PodInfo(make_pod("ahead", labels=WEB))]}
+    assert [cache.table.name_of(row) for row in refusals(evaluation, cache, nominated)] == refuses
 
 
 def test_without_a_selector_no_pod_matches_not_even_itself() -> None:
