@@ -253,7 +253,7 @@ class TestSeveralClaims:
         claims = [make_claim(f"any{number}") for number in range(20)]
         picky = make_claim("picky", selector=LabelSelector({"disk": "ssd"}))
         volumes = [make_volume("a", labels={"disk": "ssd"}), *(make_volume(f"b{number}") for number in range(20))]
-        objects = (make_class(), picky, *claims, *volumes)
+        objects: tuple[Any, ...] = (make_class(), picky, *claims, *volumes)
         names = [claim.metadata.name for claim in claims]
         assert set(verdicts(make_pod_with("picky", *names), *objects).values()) == {FITS}
         assert set(verdicts(make_pod_with(*names, "picky"), *objects).values()) == {NO_VOLUME}

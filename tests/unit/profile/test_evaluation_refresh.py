@@ -17,10 +17,11 @@ from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code
 from scheduler.profile.changed_rows import FEW_ROWS
 from scheduler.profile.evaluation import Evaluation
+from scheduler.profile.failure import PluginFailure
 from scheduler.profile.profile import Profile
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import default_profiles
-from tests.support.scripted_plugins import Crowding, Normalized, Parity, Share, make_profile, named
+from tests.support.scripted_plugins import Crowding, Normalized, Parity, Score, Share, make_profile, named
 from tests.support.small_cluster import small_node, small_pod
 
 JOURNAL_CAPACITY = 40
@@ -299,3 +300,39 @@ def test_an_input_beyond_the_row_changes_verdicts_of_nodes_that_many_changes_lef
 
     assert_equal_to_new(cache, evaluation, pod, profile)
     assert {1, 3} <= set(evaluation.feasible_rows())
+
+
+MANY = tuple(f"n{number}" for number in range(FEW_ROWS + 2))
+
+
+def crowd(*scores: Any) -> tuple[Cache, Evaluation, Profile, PodInfo]:
+    """Ten nodes of twelve are refused as soon as there are thirteen, and fit again with one more or less."""
+    cache = Cache(seed=1)
+    for number in range(12):
+        cache.apply_node(make_node(f"n{number}"))
+    profile, pod = make_profile(named(Parity, "Crowd", refused=MANY), *scores), PodInfo(make_pod())
+    cache.apply_node(make_node("odd"))
+    return cache, new(profile, pod, cache.table), profile, pod
+
+
+def test_many_nodes_that_nothing_happened_to_enter_with_their_scores() -> None:
+    scores = {name: 9 * number for number, name in enumerate((*MANY, "n10", "n11"))}
+    # The node that leaves is not the lowest or highest, so that these move because of the others alone.
+    cache, evaluation, profile, pod = crowd(named(Normalized, "Steps", by_name={**scores, "odd": 95}))
+    evaluation.refresh_scores()
+
+    cache.remove_node("odd")
+
+    assert_equal_to_new(cache, evaluation, pod, profile)
+    assert evaluation.feasible_count == 12
+
+
+def test_a_score_out_of_range_counts_once_its_node_enters_with_many() -> None:
+    cache, evaluation, _, _ = crowd(named(Score, "Wild", by_name={"n1": 200}))
+    evaluation.refresh_scores()
+
+    cache.remove_node("odd")
+    evaluation.refresh()
+
+    with pytest.raises(PluginFailure, match="invalid score 200"):
+        evaluation.refresh_scores()
