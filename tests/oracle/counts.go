@@ -36,7 +36,11 @@ func (o *oracle) countStatus(point string, s status) {
 		o.count(point + "/Success")
 	}
 	for _, reason := range s.Reasons {
-		o.count(strings.Join([]string{point, s.Plugin, s.Code, namesIn.ReplaceAllString(reason, "NAME")}, "/"))
+		reason = namesIn.ReplaceAllString(reason, "NAME")
+		if words := strings.SplitN(reason, ": ", 3); words[0] == "parsing pod" {
+			reason = strings.Join(words[:2], ": ") // what follows says what is wrong with a selector, in many ways
+		}
+		o.count(strings.Join([]string{point, s.Plugin, s.Code, reason}, "/"))
 	}
 	o.countIf(len(s.Reasons) > 1, point+"/several reasons of one node")
 }

@@ -20,7 +20,7 @@ CASES, SEQUENCES = 6000, 600
 # Small clusters, so that a kept case can be read; the sequences are short for the same reason.
 SMALL_CASE, SMALL_SEQUENCE = {"nodes": 4, "pods": 5}, {"nodes": 3, "pods": 4, "steps": 6}
 PREFIX = "reach-"
-INPUTS = ("affinity", "config", "existing", "image", "pod", "state", "step", "toleration")
+INPUTS = ("affinity", "config", "existing", "image", "pod", "spread", "state", "step", "toleration")
 # Kept in cases of their own, or in nearly every case.
 COVERED_BESIDE = (
     "error/line",

@@ -38,7 +38,7 @@ def dress_pod(draw: Draw, pod: Json, *, running: bool) -> None:
     if draw.chance(0.45 if running else 0.12):
         return
     affinity = pod["spec"].setdefault("affinity", {})
-    broken = 0.06 if running else 0.02
+    broken = 0.06
     kinds = draw.weighted({"podAffinity": 40, "podAntiAffinity": 40, "both": 20})
     for kind in ("podAffinity", "podAntiAffinity"):
         if kinds in (kind, "both"):

@@ -14,7 +14,7 @@ def constraint(draw: Draw, action: str | None = None) -> Json:
         "topologyKey": draw.weighted({ZONE: 50, HOSTNAME: 25, RACK: 23, "absent": 2}),
         "whenUnsatisfiable": action or draw.pick(("DoNotSchedule", "ScheduleAnyway")),
     }
-    selector = label_selector(draw, broken=0.03, empty=0.08, nil=0.05)
+    selector = label_selector(draw, broken=0.08, empty=0.08, nil=0.05)
     if selector is not None:
         made["labelSelector"] = selector
     if made["whenUnsatisfiable"] == "DoNotSchedule" and draw.chance(0.3):

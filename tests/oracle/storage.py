@@ -82,7 +82,7 @@ def claim(draw: Draw, name: str, namespace: str, nodes: list[str], owner: Json |
     status: Json = {"phase": "Pending"}
     if draw.chance(0.96):
         spec["resources"] = {"requests": {"storage": size(draw)}}
-    kind = draw.weighted({"bound": 35, "delayed": 51, "immediate": 5, "prebound": 3, "lost": 3, "deleting": 3})
+    kind = draw.weighted({"bound": 35, "delayed": 51, "immediate": 5, "prebound": 3, "lost": 6, "deleting": 4})
     usual = USUAL.get(name) if draw.chance(0.6) else None
     if usual is not None:
         kind = "bound" if usual == "bound" else "delayed"

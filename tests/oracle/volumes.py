@@ -10,9 +10,11 @@ def disk(draw: Draw) -> Json:
         {"gce": 30, "ebs": 25, "iscsi": 20, "rbd": 25, "azure": 4, "cinder": 4, "file": 3, "vsphere": 3}
     ):
         case "ebs":
-            made: Json = {"awsElasticBlockStore": {"volumeID": draw.pick(("vol-1", "vol-3"))}}
+            made: Json = {"awsElasticBlockStore": {"volumeID": draw.pick(("vol-1", "vol-1", "vol-3"))}}
         case "iscsi":
-            made = {"iscsi": {"targetPortal": "t", "iqn": draw.pick(("iqn-1", "iqn-2")), "lun": draw.pick((0, 1))}}
+            made = {
+                "iscsi": {"targetPortal": "t", "iqn": draw.pick(("iqn-1", "iqn-1", "iqn-2")), "lun": draw.pick((0, 1))}
+            }
         case "rbd":
             made = {
                 "rbd": {
@@ -30,7 +32,7 @@ def disk(draw: Draw) -> Json:
         case "vsphere":
             made = {draw.pick(("vsphereVolume", "portworxVolume")): {"volumePath": "v", "volumeID": "v"}}
         case _:
-            made = {"gcePersistentDisk": {"pdName": draw.pick(("disk-1", "disk-2"))}}
+            made = {"gcePersistentDisk": {"pdName": draw.pick(("disk-1", "disk-1", "disk-2"))}}
     for kind in ("gcePersistentDisk", "iscsi", "rbd", "awsElasticBlockStore"):
         if kind in made and draw.chance(0.5):
             made[kind]["readOnly"] = True
@@ -41,7 +43,7 @@ def dress_pod(draw: Draw, pod: Json, *, running: bool) -> None:
     """One to three volumes of storage; running pods use disks and claims, whether or not those are bound."""
     made: list[Json] = []
     kinds = draw.several(
-        1, draw.pick((1, 1, 2, 3)), lambda: draw.weighted({"claim": 68, "disk": 18, "ephemeral": 7, "other": 7})
+        1, draw.pick((1, 1, 2, 3)), lambda: draw.weighted({"claim": 68, "disk": 26, "ephemeral": 7, "other": 7})
     )
     for kind in kinds:
         match kind:
@@ -68,7 +70,7 @@ def ephemeral_claims(draw: Draw, pod: Json, nodes: list[str]) -> list[Json]:
     for one in pod["spec"].get("volumes", ()):
         if "ephemeral" in one and draw.chance(0.85):
             meta = pod["metadata"]
-            uid = meta["uid"] if draw.chance(0.9) else "uid-other"
+            uid = meta["uid"] if draw.chance(0.75) else "uid-other"
             owner = {
                 "apiVersion": "v1",
                 "kind": "Pod",
