@@ -53,6 +53,11 @@ def wait_until_bound(pods: Watch, name: str) -> str:
     return node_of(pods, name)
 
 
+def failures(events: Watch) -> list[str]:
+    """What pods were told when they could not be bound."""
+    return [each["note"] for each in events.objects.values() if each.get("reason") == "FailedScheduling"]
+
+
 def provision(admin: ApiClient, node: str) -> None:
     """Make the volume of the claim, on that node."""
     admin.create(volume_manifest("made-for-data", "made", node=node, claim="data"))
@@ -71,8 +76,12 @@ def test_a_pod_is_bound_to_the_node_that_its_claim_was_given_when_the_volume_is_
         assert node_of(pods, "p") == ""
         provision(claimed, node)
         assert wait_until_bound(pods, "p") == node
-        claim = claimed.get(PERSISTENT_VOLUME_CLAIMS, "data", "default")
-        assert (claim["status"]["phase"], claim["spec"]["volumeName"]) == ("Bound", "made-for-data")
+        claims.wait_until(
+            lambda watch: [each["status"]["phase"] for each in watch.objects.values()] == ["Bound"],
+            seconds=PATIENCE_SECONDS,
+            what="the claim is Bound",  # the controller writes so last of all
+        )
+        assert [claim["spec"]["volumeName"] for claim in claims.objects.values()] == ["made-for-data"]
     assert reprise.complaints() == []
 
 
@@ -97,10 +106,10 @@ def test_a_pod_is_tried_again_when_the_provisioner_gives_the_node_back(claimed: 
         second = selected_node(claims.find("data", "default"))
         provision(claimed, second)
         assert wait_until_bound(pods, "p") == second
-        failed = [each for each in events.objects.values() if each["reason"] == "FailedScheduling"]
-        assert [each["note"] for each in failed] == [
-            'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "data"'
-        ]
+        note = 'running PreBind plugin "VolumeBinding": binding volumes: provisioning failed for PVC "data"'
+        events.wait_until(
+            lambda watch: failures(watch) == [note], seconds=PATIENCE_SECONDS, what="the Event of the failure"
+        )
 
 
 def test_a_scheduler_that_is_started_anew_keeps_to_the_node_that_was_named(

@@ -74,6 +74,12 @@ def wait_until_all_run(pods: Watch, reprise: RepriseProcess) -> dict[str, str]:
 
 def assert_bound_where_volumes_are(admin: ApiClient, nodes_of: dict[str, str]) -> dict[str, str]:
     """Every claim is Bound to a volume that its pod's node may use, and the volume to the claim; the volumes by claim."""
+    with admin.watch(PERSISTENT_VOLUME_CLAIMS) as watched:
+        watched.wait_until(
+            lambda watch: all(claim["status"]["phase"] == "Bound" for claim in watch.objects.values()),
+            seconds=PATIENCE_SECONDS,
+            what="all claims are Bound",  # the controller writes so last of all, and pods do not wait for it
+        )
     volumes = {volume["metadata"]["name"]: volume for volume in admin.list_objects(PERSISTENT_VOLUMES)}
     cluster = admin.list_objects(NODES)
     claims = admin.list_objects(PERSISTENT_VOLUME_CLAIMS)
