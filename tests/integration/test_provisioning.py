@@ -13,6 +13,7 @@ from tests.support.storage_manifests import claim_manifest, claiming_pod, class_
 from tests.support.watch import Watch
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
+PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 PATIENCE_SECONDS = 120.0
 
 pytestmark = pytest.mark.usefixtures("controller_manager")
@@ -35,8 +36,11 @@ def selected_node(claim: Object | None) -> str:
 
 
 def wait_for_selected_node(claims: Watch) -> str:
+    """Wait until a node is named and the controller has called for the provisioner, which acts no sooner."""
     claims.wait_until(
-        lambda watch: any(selected_node(claim) for claim in watch.objects.values()),
+        lambda watch: any(
+            selected_node(claim) and PROVISIONER in claim["metadata"]["annotations"] for claim in watch.objects.values()
+        ),
         seconds=PATIENCE_SECONDS,
         what="a node is named",
     )
