@@ -123,7 +123,8 @@ class VolumeBinding(
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
         plan = _read(state)
-        if plan is None:
+        if plan is None or _FILTERED not in state:
+            # Upstream scores what Filter found for a node: nothing, where a configuration disables Filter alone.
             return same_score(nodes, 0)
         scores = plan.scores(nodes, self._line)
         return int(scores[0]) if nodes.is_row else scores

@@ -62,6 +62,7 @@ def scores(pod: Pod, table: NodeTable, plugin: VolumeBinding | None = None) -> d
     info = PodInfo(pod)
     state: CycleState = {}
     assert plugin.pre_filter(state, info, table.columns(plugin)).status.code in (Code.SUCCESS, Code.SKIP)
+    plugin.filter(state, info, table.columns(plugin))
     assert plugin.pre_score(state, info, table.columns(plugin)).code is Code.SUCCESS
     return ask(table, plugin, "score", state, info)
 
