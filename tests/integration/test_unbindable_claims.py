@@ -186,7 +186,14 @@ def test_pods_are_bound_when_their_claims_can_be(ours: Outcome, theirs: Outcome,
     places = {name: case.helped_to for name, case in HELPED.items() if case.helped_to}
     for outcome in (ours, theirs):
         assert {name: outcome.bound[name] for name in places} == places
-    assert ours.claims == theirs.claims
+    assert _alike(ours.claims) == _alike(theirs.claims)
+
+
+def _alike(claims: Mapping[str, str]) -> dict[str, str]:
+    """Volumes by claim. Of equal ones kube-scheduler takes any, so that two runs of it differ (docs/differences.md)."""
+    return {
+        claim: {"one-of-two-a": "a or c", "one-of-two-c": "a or c"}.get(name, name) for claim, name in claims.items()
+    }
 
 
 def test_it_has_nothing_to_complain_of_and_no_right_is_missing(ours: Outcome):
