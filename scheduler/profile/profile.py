@@ -28,7 +28,6 @@ from scheduler.framework.plugin import (
 )
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
-from scheduler.framework.view import NodeView
 from scheduler.profile.failure import PluginFailure, Stage
 
 _ANYTHING = (
@@ -115,22 +114,15 @@ class Profile:
             PluginFailure: a plugin failed.
         """
         fragments = []
-        for plugin, nodes in self._cluster_views(table):
+        for plugin in self._cluster_sign:
             try:
-                fragment = plugin.sign_cluster(pod, nodes)
+                fragment = plugin.sign_cluster(pod, table.columns(plugin))
                 if fragment != ():
                     frozenset((fragment,))  # what cannot be hashed fails here, where the plugin is known
             except Exception as error:
                 raise PluginFailure(f'running Sign plugin "{plugin.name}": {error}', plugin.name, Stage.SIGN) from error
             fragments.append(fragment)
         return tuple(fragments)
-
-    def _cluster_views(self, table: NodeTable) -> list[tuple[ClusterSignPlugin, NodeView]]:
-        """What each plugin may see of the table. Made once a table: each decision asks, and nothing of a row is read."""
-        kept: tuple[NodeTable, list[tuple[ClusterSignPlugin, NodeView]]] | None = self.__dict__.get("_views")
-        if kept is None or kept[0] is not table:
-            kept = self.__dict__["_views"] = (table, [(each, table.row(each, 0)) for each in self._cluster_sign])
-        return kept[1]
 
     def unsigned_plugin(self) -> str:
         """The name of a plugin that does not sign pods, so that no decision of this profile can be reused; "" if all do."""
