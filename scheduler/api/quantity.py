@@ -1,8 +1,8 @@
 """Kubernetes quantities, exactly: ``100m``, ``1.5Gi``, ``1e3``, ``0.5``.
 
 A quantity is read once per distinct text and turned into an int64 of its unit; both conversions round away from zero, as
-the API's ``Value()`` and ``MilliValue()`` do (kube-scheduler 1.37: apimachinery resource.Quantity). A value beyond int64
-saturates, where upstream's result is undefined.
+the API's ``Value()`` and ``MilliValue()`` do (kube-scheduler 1.37: apimachinery resource.Quantity). What is beyond int64
+becomes what it becomes there, where it depends on the form in which the API holds the number: the kubelet counts alike.
 """
 
 from __future__ import annotations
@@ -22,16 +22,50 @@ _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _MAX_EXPONENT = 1000  # bounds the work that one object can ask for; int64 ends at 19 digits
 
 
+_MOST_DIGITS = 18  # of a number that the API holds as an int64 and a power of ten
+
+
 class QuantityError(ValueError):
     """A text that is not a Kubernetes quantity."""
+
+
+class _BigDecimal(int):
+    """Units of 10**-9 that the API holds as a big decimal; so is every sum with them."""
+
+    def __add__(self, other: int) -> _BigDecimal:
+        return _BigDecimal(int(self) + int(other))
+
+    __radd__ = __add__
 
 
 def _divide_away_from_zero(numerator: int, divisor: int) -> int:
     return -(-numerator // divisor) if numerator >= 0 else numerator // divisor
 
 
-def _saturate(value: int) -> int:
-    return max(INT64_MIN, min(INT64_MAX, value))
+def _wrap(value: int) -> int:
+    """The lowest 64 bits."""
+    return (value - INT64_MIN) % 2**64 + INT64_MIN
+
+
+def _without_thousands(units: int) -> tuple[int, int]:
+    """Without its factors of 1000, and how many there are."""
+    factors = 0
+    while units and not units % 1000:
+        units, factors = units // 1000, factors + 1
+    return units, factors
+
+
+def _is_big_decimal(units: int, *, is_binary: bool) -> bool:
+    """Whether the API reads the number, as it writes it, into a big decimal (kube-scheduler 1.37: ParseQuantity)."""
+    units = abs(units)
+    whole, fraction = divmod(units, 10**9)
+    if is_binary and whole >= 1024 and not fraction:
+        power = 0
+        while power < len(_BINARY) and not whole % 1024:
+            whole, power = whole // 1024, power + 1
+        if power:
+            return len(str(whole)) + 3 * power > 14
+    return len(str(_without_thousands(units)[0])) > _MOST_DIGITS
 
 
 @lru_cache(maxsize=65_536)
@@ -59,7 +93,11 @@ def _nano(text: str) -> int:
         nano = unscaled * 10 ** (exponent + 9)
     else:
         nano = _divide_away_from_zero(unscaled, 10 ** (-9 - exponent))
-    return -nano if sign == "-" else nano
+    if suffix in _BINARY:
+        nano = min(nano, INT64_MAX * 10**9)
+    is_big = _is_big_decimal(nano, is_binary=suffix in _BINARY)
+    nano = -nano if sign == "-" else nano
+    return _BigDecimal(nano) if is_big else nano
 
 
 def _text(quantity: Quantity) -> str:
@@ -77,7 +115,25 @@ def nano(quantity: Quantity) -> int:
 
 def nano_amount(resource: str, nano_units: int) -> int:
     """A sum of ``nano`` as the scheduler counts the resource: milli-CPU for ``cpu``, whole units for every other."""
-    return _saturate(_divide_away_from_zero(nano_units, 10**6 if resource == "cpu" else 10**9))
+    divisor = 10**6 if resource == "cpu" else 10**9
+    if isinstance(nano_units, _BigDecimal):
+        return _big_amount(int(nano_units), divisor)
+    rounded = _divide_away_from_zero(nano_units, divisor)
+    if INT64_MIN <= rounded <= INT64_MAX:
+        return rounded
+    # Held as an int64 of a unit that is more than 10**9 times as large it counts as nothing, and else it wraps.
+    held, factors = _without_thousands(nano_units)
+    is_nothing = abs(held) <= INT64_MAX and 1000**factors > 10**9 * divisor
+    return 0 if is_nothing else _wrap(rounded)
+
+
+def _big_amount(nano_units: int, divisor: int) -> int:
+    """As for a big decimal with nine places: up to int64 its lowest 64 bits are divided, also of a number far below zero."""
+    if nano_units >= INT64_MAX:
+        return _wrap(-(-nano_units // divisor))
+    low = _wrap(nano_units)
+    whole = abs(low) // divisor * (1 if low >= 0 else -1)
+    return whole + (low % divisor != 0)
 
 
 def value(quantity: Quantity) -> int:

@@ -4,6 +4,7 @@ import pytest
 
 from scheduler.api.quantity import (
     INT64_MAX,
+    INT64_MIN,
     Quantity,
     QuantityError,
     amount,
@@ -64,13 +65,48 @@ def test_blanks_around_a_quantity_do_not_matter() -> None:
     assert value(" 1Ki ") == 1024
 
 
-@pytest.mark.parametrize("text", ["9223372036854775808", "8Ei", "1e19", "1e100000"])
-def test_more_than_an_int64_saturates(text: str) -> None:
-    assert value(text) == INT64_MAX
+@pytest.mark.parametrize(
+    ("text", "whole", "milli"),
+    [
+        ("4611686018427387904", 2**62, 0),
+        ("4Ei", 2**62, 0),
+        ("8Ei", INT64_MAX, -1000),
+        ("16Ei", INT64_MAX, -1000),
+        ("9223372036854775808", INT64_MIN, 0),
+        ("9223372036854775809", INT64_MIN + 1, 1000),
+        ("18446744073709551617", 1, 1000),
+        ("999999999999999999", 999999999999999999, 3875820019684211736),
+        ("9e18", 9 * 10**18, 0),
+        ("1E", 10**18, 0),
+        ("1e19", 0, 0),
+        ("1e100000", 0, 0),
+    ],
+)
+def test_what_is_beyond_an_int64_is_what_the_api_makes_of_it(text: str, whole: int, milli: int) -> None:
+    """Binary suffixes end at the highest int64, big decimals wrap, and an int64 of a large power of ten counts as nothing."""
+    assert (value(text), milli_value(text)) == (whole, milli)
 
 
-def test_milli_units_of_a_large_quantity_saturate_although_whole_units_fit() -> None:
-    assert (value("1E"), milli_value("1E")) == (10**18, INT64_MAX)
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("-10Gi", -10 * 2**30), ("-10000000000", -(10**10)), ("-4611686018427387904", 0), ("-4Ei", 0)],
+)
+def test_a_big_decimal_below_zero_is_cut_before_it_is_divided(text: str, whole: int) -> None:
+    assert value(text) == whole
+
+
+@pytest.mark.parametrize(
+    ("texts", "whole", "milli"),
+    [
+        (("4611686018427387904", "4611686018427387904"), INT64_MIN, 0),
+        (("4Ei", "4Ei"), INT64_MIN, 0),
+        (("1E", "1"), 10**18 + 1, 3875820019684213736),
+        (("-4Ei", "5"), 5, 5000),
+    ],
+)
+def test_a_sum_beyond_an_int64_wraps(texts: tuple[str, ...], whole: int, milli: int) -> None:
+    total = sum(nano(text) for text in texts)
+    assert (nano_amount("memory", total), nano_amount("cpu", total)) == (whole, milli)
 
 
 @pytest.mark.parametrize(

@@ -216,11 +216,11 @@ def test_a_new_node_that_cannot_be_read_takes_no_row(cache: Cache) -> None:
     assert (cache.table.size, cache.table.row_of("n9")) == (3, None)
 
 
-def test_allocatable_beyond_int64_saturates(cache: Cache) -> None:
-    allocatable: ResourceList = {"cpu": "9223372036854775807", "memory": "16Ei"}
+def test_allocatable_beyond_int64_is_what_kube_scheduler_reads(cache: Cache) -> None:
+    allocatable: ResourceList = {"cpu": "1E", "memory": "16Ei"}
     cache.apply_node(with_status(make_node("n1"), allocatable=allocatable))
     node = cache.table.row(Everything, 1)
-    assert (node.allocatable("cpu"), node.allocatable("memory")) == (2**63 - 1, 2**63 - 1)
+    assert (node.allocatable("cpu"), node.allocatable("memory")) == (0, 2**63 - 1)
 
 
 # Ids
