@@ -232,23 +232,28 @@ class Cache:
         return removed
 
     def _storage_changed(self, *subjects: StorageObject | None) -> None:
-        """Let the rows show it, and forget what was worked out of what has changed."""
-        volumes = self.table.volumes
+        """Let the rows show it."""
+        counts = self.table.volume_counts
         for subject in subjects:
             match subject:
                 case CSINode():
-                    self.table.update_csi(subject.metadata.name)
+                    self.table.update_csi_node(subject.metadata.name)
                 case VolumeAttachment():
-                    self.table.update_csi(subject.spec.node_name)
+                    self._attachment_changed(subject.metadata.name)
                 case PersistentVolumeClaim():
-                    volumes.forget_claim(key_of(subject.metadata))
+                    counts.claim_changed(key_of(subject.metadata))
                 case PersistentVolume():
                     for claim in self.storage.claims_of_volume(subject.metadata.name):
-                        volumes.forget_claim(key_of(claim.metadata))
+                        counts.claim_changed(key_of(claim.metadata))
                     for attachment in self.storage.attachments_of_volume(subject.metadata.name):
-                        self.table.update_csi(attachment.spec.node_name)
+                        self._attachment_changed(attachment.metadata.name)
                 case StorageClass():
-                    volumes.forget_all()
+                    counts.class_changed(subject.metadata.name)
+
+    def _attachment_changed(self, name: str) -> None:
+        attachment = self.storage.shown("VolumeAttachment", "", name)
+        assert attachment is None or isinstance(attachment, VolumeAttachment)
+        self.table.update_attachment(name, attachment)
 
     def apply_selecting_object(self, subject: SelectingObject) -> None:
         self.table.deduced_selectors.apply(subject)

@@ -27,7 +27,7 @@ class _Driver:
 
 
 class CSIColumns:
-    """CSINode and VolumeAttachments of each row's node."""
+    """CSINode of each row's node."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -35,21 +35,17 @@ class CSIColumns:
         """Rows whose node has a CSINode."""
         self.limited = Column(np.bool_, capacity)
         """Rows whose node limits some driver."""
-        self.attachments = Column(np.int64, capacity)
-        """Number of VolumeAttachments."""
         self._drivers: dict[str, _Driver] = {}
         self._nodes: dict[int, CSINode] = {}
 
-    def set(self, row: int, node: CSINode | None, attachments: int) -> bool:
+    def set(self, row: int, node: CSINode | None) -> bool:
         """What is known of the row's node now. Returns whether a plugin could see a difference."""
-        changed = bool(self.attachments.cells[row] != attachments)
-        self.attachments.cells[row] = attachments
         before = self._nodes.get(row)
         if before is node:
-            return changed
+            return False
         self._withdraw(row, before)
         self._enter(row, node)
-        return changed or before is None or node is None or before.spec != node.spec
+        return before is None or node is None or before.spec != node.spec
 
     def _withdraw(self, row: int, node: CSINode | None) -> None:
         if node is None:
@@ -104,7 +100,7 @@ class CSIColumns:
 
     def grow(self, capacity: int) -> None:
         self._capacity = capacity
-        for column in (self.known, self.limited, self.attachments):
+        for column in (self.known, self.limited):
             column.grow(capacity)
         for driver in self._drivers.values():
             driver.installed.grow(capacity)

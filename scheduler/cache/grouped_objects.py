@@ -48,10 +48,6 @@ class GroupedObjects(Generic[ItemT]):
         if not there.items:
             del self._groups[group]
 
-    def count(self, group: str) -> int:
-        there = self._groups.get(group)
-        return 0 if there is None else len(there.items)
-
     def of(self, group: str) -> tuple[ItemT, ...]:
         """The items of a group, by key."""
         there = self._groups.get(group)

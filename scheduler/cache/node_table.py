@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 
 from scheduler.api.objects import Node, Taint
+from scheduler.api.storage import VolumeAttachment
 from scheduler.cache.columns import Column, InternedColumn
 from scheduler.cache.csi_columns import CSIColumns
 from scheduler.cache.deduced_selectors import DeducedSelectors
@@ -31,6 +32,7 @@ from scheduler.cache.pod_terms import PodTerms
 from scheduler.cache.resources import NodeResources
 from scheduler.cache.storage import StorageIndex
 from scheduler.cache.views import column_view_of, row_view_of
+from scheduler.cache.volume_counts import VolumeCounts
 from scheduler.cache.volume_uses import VolumeUses
 from scheduler.framework.facet import ALL_FACETS, Facet, Input
 from scheduler.framework.ops import BoolArray, IntArray
@@ -81,9 +83,10 @@ class NodeTable:
         self.host_ports = HostPortIndex()
         self.images = ImageIndex()
         self.pods = PodCounts(_FIRST_CAPACITY)
-        self.volumes = VolumeUses(_FIRST_CAPACITY)
+        self.volumes = VolumeUses()
         self.csi = CSIColumns(_FIRST_CAPACITY)
         self.storage = StorageIndex()
+        self.volume_counts = VolumeCounts(_FIRST_CAPACITY, self.storage)
         self.namespaces = Namespaces()
         self.terms = PodTerms(_FIRST_CAPACITY, self.namespaces)
         self.deduced_selectors = DeducedSelectors()
@@ -207,7 +210,8 @@ class NodeTable:
             return old
         row = self._take_row(name)
         self._write(row, old, node, amounts, images)
-        self.csi.set(row, self.storage.csi_node(name), self.storage.attachment_count(name))
+        self.csi.set(row, self.storage.csi_node(name))
+        self.volume_counts.update_attachments(self.storage.attachments_of(name), row)
         for pod in pods:
             self._charge(row, pod)
         self._record(row, int(ALL_FACETS))
@@ -222,19 +226,23 @@ class NodeTable:
         for pod in pods:
             self._release(row, pod)
         self._write(row, old, NO_NODE, Allocatable((), 0), {})
-        self.csi.set(row, None, 0)
-        self.volumes.forget(row)
+        self.csi.set(row, None)
+        self.volume_counts.update_attachments(self.storage.attachments_of(name), None)
         self._give_back(row, name)
         self._record(row, int(ALL_FACETS))
         return old
 
-    def update_csi(self, name: str) -> None:
-        """The CSINode or the VolumeAttachments of the node, if there is such a node, are others now."""
+    def update_csi_node(self, name: str) -> None:
+        """The CSINode of the node, if there is such a node, is another one now."""
         row = self.rows.get(name)
-        if row is not None:
-            self.volumes.forget(row)
-        if row is not None and self.csi.set(row, self.storage.csi_node(name), self.storage.attachment_count(name)):
+        if row is not None and self.csi.set(row, self.storage.csi_node(name)):
             self._record(row, VOLUMES)
+
+    def update_attachment(self, name: str, attachment: VolumeAttachment | None) -> None:
+        """A VolumeAttachment, or its volume, is another one now, or gone."""
+        row = None if attachment is None else self.rows.get(attachment.spec.node_name)
+        for changed in self.volume_counts.update_attachment(name, attachment, row):
+            self._record(changed, VOLUMES)
 
     def add_pod(self, row: int, pod: PodInfo) -> None:
         self._charge(row, pod)
@@ -294,11 +302,13 @@ class NodeTable:
     def _charge_volumes(self, row: int, pod: PodInfo) -> None:
         if pod.facets & VOLUMES:
             self.volumes.add(row, pod)
+            self.volume_counts.add(row, pod)
             self.storage.add_pod(pod)
 
     def _release_volumes(self, row: int, pod: PodInfo) -> None:
         if pod.facets & VOLUMES:
             self.volumes.remove(row, pod)
+            self.volume_counts.remove(row, pod)
             self.storage.remove_pod(pod)
 
     def _release(self, row: int, pod: PodInfo) -> None:
@@ -365,7 +375,7 @@ class NodeTable:
         self.resources.grow(capacity)
         self.labels.grow(capacity)
         self.pods.grow(capacity)
-        self.volumes.grow(capacity)
+        self.volume_counts.grow(capacity)
         self.csi.grow(capacity)
         self.terms.grow(capacity)
         for column in (self.unschedulable, self.taints.column, self.features.column, self._live, self._tie_keys):

@@ -94,9 +94,6 @@ class StorageIndex:
         """By name."""
         return self._attachments_by_volume.of(volume_name)
 
-    def attachment_count(self, node_name: str) -> int:
-        return self._attachments_by_node.count(node_name)
-
     def claim_users(self, namespace: str, name: str) -> int:
         return self._claim_users[f"{namespace}/{name}"]
 

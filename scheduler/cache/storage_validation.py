@@ -6,11 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from scheduler.api.storage import volume_limits
 from scheduler.cache.csi_columns import UNLIMITED
 from scheduler.cache.pod_facts import VOLUMES
 from scheduler.cache.storage import claims_of
-from scheduler.cache.volume_uses import Disk, all_claims_of, disks_of, is_doubtful
+from scheduler.cache.volume_counts import all_claims_of
+from scheduler.cache.volume_uses import Disk, disks_of
+from scheduler.framework.attached_volumes import Attached, AttachError, attached_by, attached_without_pods
+from scheduler.framework.pod_info import PodInfo
 
 if TYPE_CHECKING:
     from scheduler.cache.cache import CachedPod
@@ -24,6 +29,7 @@ def check_storage(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
     users = Counter(key for _, cached in _on_rows(table, pods_by_node) for key in claims_of(cached.pod))
     _same("claims in use", table.storage.claims_in_use(), dict(users))
     _check_uses(table, pods_by_node)
+    _check_counts(table, pods_by_node)
     _check_csi(table)
 
 
@@ -37,31 +43,53 @@ def _column(values: Any) -> dict[int, Any]:
 
 
 def _check_uses(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
-    counts: Counter[int] = Counter()
-    doubtful: Counter[int] = Counter()
     users: Counter[tuple[Disk, int]] = Counter()
     writers: Counter[tuple[Disk, int]] = Counter()
-    claims: Counter[tuple[str, int]] = Counter()
+    claims: set[tuple[str, int, str]] = set()
     uses = set()
     for row, cached in _on_rows(table, pods_by_node):
         uses.add((row, cached.pod.uid))
-        claims.update((key, row) for key in all_claims_of(cached.pod))
+        claims.update((key, row, cached.pod.uid) for key in all_claims_of(cached.pod))
         for volume in cached.pod.storage_volumes:
-            counts[row] += 1
-            doubtful[row] += is_doubtful(volume)
             for disk, read_only in disks_of(volume):
                 users[disk, row] += 1
                 writers[disk, row] += not read_only
     _same("pods with volumes", set(table.volumes.uses()), uses)
-    _same("claims by row", {(key, row): number for key, row, number in table.volumes.claims()}, dict(claims))
-    _same("number of volumes", _column(table.volumes.counts.values), dict(counts))
-    _same(
-        "number of doubtful volumes",
-        _column(table.volumes.doubtful.values),
-        {row: n for row, n in doubtful.items() if n},
-    )
+    _same("claims by pod", set(table.volume_counts.claims()), claims)
     expected = {(disk, row, number, writers[disk, row]) for (disk, row), number in users.items()}
     _same("inline disks", set(table.volumes.disks()), expected)
+
+
+def _check_counts(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
+    """CSI volumes by row and driver, told from the objects one node at a time."""
+    counts: Counter[tuple[str, int]] = Counter()
+    used: set[tuple[str, int]] = set()
+    failing = set()
+    for name, row in table.rows.items():
+        attached: Attached = {}
+        for cached in pods_by_node.get(name, {}).values():
+            for volume in cached.pod.storage_volumes:
+                # A pod with this volume alone: one that fails does not hide the others.
+                spec = msgspec.structs.replace(cached.pod.pod.spec, volumes=[volume])
+                alone = PodInfo(msgspec.structs.replace(cached.pod.pod, spec=spec))
+                try:
+                    attached.update(attached_by(alone, table.storage, has_csi_node=True, is_new=False))
+                except AttachError:
+                    failing.add(row)
+        used.update((volume, row) for volume in attached)
+        by_attachment = {}
+        for attachment in table.storage.attachments_of(name):
+            found = attached_without_pods(attachment, table.storage)
+            if found is not None:
+                by_attachment[found.unique_name] = found.driver
+        counts.update((driver, row) for driver in (by_attachment | attached).values())
+    held = table.volume_counts
+    _same("CSI volumes in use", {(volume, row) for volume, row, _ in held.uses()}, used)
+    _same("rows with volumes that fail", set(_column(held.failing.values)), failing)
+    by_driver = {driver: held.count(driver) for driver in held.drivers()}
+    columns = {driver: _column(column.values) for driver, column in by_driver.items() if column is not None}
+    found_counts = {(driver, row): count for driver, column in columns.items() for row, count in column.items()}
+    _same("number of CSI volumes", found_counts, dict(counts))
 
 
 def _on_rows(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> Iterator[tuple[int, CachedPod]]:
@@ -76,10 +104,8 @@ def _check_csi(table: NodeTable) -> None:
     nodes = {row: node for name, row in table.rows.items() if (node := storage.csi_node(name)) is not None}
     drivers = {row: {driver.name for driver in node.spec.drivers or ()} for row, node in nodes.items()}
     limits = {row: volume_limits(node) for row, node in nodes.items()}
-    attachments = {row: len(storage.attachments_of(name)) for name, row in table.rows.items()}
     _same("rows with a CSINode", _column(csi.known.values), dict.fromkeys(sorted(nodes), True))
     _same("rows with limits", sorted(_column(csi.limited.values)), sorted(row for row, each in limits.items() if each))
-    _same("attachments", _column(csi.attachments.values), {row: count for row, count in attachments.items() if count})
     _same("CSI drivers", csi.drivers(), sorted(set().union(*drivers.values())))
     for driver in csi.drivers():
         installed = csi.installed(driver)

@@ -49,15 +49,14 @@ NEEDS: dict[str, Facet | Input] = {
     "image_version": Input.IMAGE_HOLDERS,
     "node_name": Facet.NAME,
     "disk_conflicts": Facet.VOLUMES,
-    "volume_count": Facet.VOLUMES,
-    "doubtful_volumes": Facet.VOLUMES,
+    "attached_volumes": Input.STORAGE,
+    "uses_volume": Input.STORAGE,
+    "failing_volumes": Input.STORAGE,
     "pods_with_volumes": Facet.VOLUMES,
-    "volume_notes": Input.STORAGE,
     "has_csi_node": Facet.VOLUMES,
     "has_csi_limits": Facet.VOLUMES,
     "csi_limit": Facet.VOLUMES,
     "has_csi_driver": Facet.VOLUMES,
-    "attachment_count": Facet.VOLUMES,
     "storage": Input.STORAGE,
     "total_nodes": Input.NODE_COUNT,
     "feasible": Input.FEASIBLE,
@@ -248,21 +247,24 @@ class ColumnView(_View):
         conflicting: BoolArray = conflicts[self._index]
         return conflicting
 
-    @property
-    def volume_count(self) -> IntArray:
-        counts: IntArray = self._taken(self._table.volumes.counts)
+    def attached_volumes(self, driver: str) -> IntArray:
+        counts: IntArray = self._taken(self._table.volume_counts.count(driver))
         return counts
 
+    def uses_volume(self, unique_name: str) -> BoolArray:
+        using = np.zeros(self._size, np.bool_)
+        rows = self._table.volume_counts.rows_using(unique_name)
+        using[np.fromiter(rows, np.int64, len(rows))] = True
+        used: BoolArray = using[self._index]
+        return used
+
     @property
-    def doubtful_volumes(self) -> IntArray:
-        counts: IntArray = self._taken(self._table.volumes.doubtful)
+    def failing_volumes(self) -> IntArray:
+        counts: IntArray = self._taken(self._table.volume_counts.failing)
         return counts
 
     def pods_with_volumes(self, position: int) -> list[PodInfo]:
         return self._table.volumes.pods(self._row_at(position))
-
-    def volume_notes(self, position: int) -> dict[str, Any]:
-        return self._table.volumes.notes(self._row_at(position))
 
     @property
     def has_csi_node(self) -> BoolArray:
@@ -281,11 +283,6 @@ class ColumnView(_View):
     def has_csi_driver(self, driver: str) -> BoolArray:
         installed = self._table.csi.installed(driver)
         return np.zeros(self._count, np.bool_) if installed is None else self._taken(installed)
-
-    @property
-    def attachment_count(self) -> IntArray:
-        counts: IntArray = self._taken(self._table.csi.attachments)
-        return counts
 
 
 class RowView(_View):
@@ -403,21 +400,21 @@ class RowView(_View):
     def disk_conflicts(self, volume: Volume) -> bool:
         return any(self._row in users for users in self._table.volumes.conflicts(volume))
 
-    @property
-    def volume_count(self) -> int:
-        count: int = self._table.volumes.counts.cells[self._row]
+    def attached_volumes(self, driver: str) -> int:
+        column = self._table.volume_counts.count(driver)
+        count: int = 0 if column is None else column.cells[self._row]
         return count
 
+    def uses_volume(self, unique_name: str) -> bool:
+        return self._row in self._table.volume_counts.rows_using(unique_name)
+
     @property
-    def doubtful_volumes(self) -> int:
-        count: int = self._table.volumes.doubtful.cells[self._row]
+    def failing_volumes(self) -> int:
+        count: int = self._table.volume_counts.failing.cells[self._row]
         return count
 
     def pods_with_volumes(self, _position: int) -> list[PodInfo]:
         return self._table.volumes.pods(self._row)
-
-    def volume_notes(self, _position: int) -> dict[str, Any]:
-        return self._table.volumes.notes(self._row)
 
     @property
     def has_csi_node(self) -> bool:
@@ -435,11 +432,6 @@ class RowView(_View):
     def has_csi_driver(self, driver: str) -> bool:
         installed = self._table.csi.installed(driver)
         return installed is not None and installed.cells[self._row]
-
-    @property
-    def attachment_count(self) -> int:
-        count: int = self._table.csi.attachments.cells[self._row]
-        return count
 
 
 @cache

@@ -6,7 +6,7 @@ one. A view gives a plugin only what it declared; anything else raises Undeclare
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from scheduler.api.objects import Taint, Volume
 from scheduler.api.selectors import LabelMatcher
@@ -203,18 +203,8 @@ class NodeView(Protocol):
         """Whether a pod on the node uses the volume's inline disk so that another pod cannot (VolumeRestrictions)."""
         ...
 
-    @property
-    def volume_count(self) -> Ints:
-        """Number of volumes of pods on the node that volume rules look at."""
-        ...
-
-    @property
-    def doubtful_volumes(self) -> Ints:
-        """Number of those volumes that cannot be told apart from others without a risk to fail."""
-        ...
-
     def pods_with_volumes(self, position: int) -> list[PodInfo]:
-        """The pods of one of the nodes that have such volumes, in the order they came."""
+        """The pods of one of the nodes that have volumes that volume rules look at, in the order they came."""
         ...
 
     @property
@@ -231,17 +221,21 @@ class NodeView(Protocol):
 
     def has_csi_driver(self, driver: str) -> Bools: ...
 
-    @property
-    def attachment_count(self) -> Ints:
-        """Number of VolumeAttachments of the node."""
+    # Input.STORAGE
+    def attached_volumes(self, driver: str) -> Ints:
+        """How many CSI volumes of the driver the node holds: each once, for the pods there and for its VolumeAttachments.
+
+        Volumes of in-tree kinds count for the driver that took their place, as on a node with a CSINode.
+        """
         ...
 
-    # Input.STORAGE
-    def volume_notes(self, position: int) -> dict[str, Any]:
-        """What a plugin has worked out of the pods, volumes and attachments of one of the nodes, under the plugin's name.
+    def uses_volume(self, unique_name: str) -> Bools:
+        """Whether a pod on the node has the CSI volume, ``driver/handle``."""
+        ...
 
-        It is emptied when one of the node's pods with volumes, their claims and volumes, a class or an attachment changes.
-        """
+    @property
+    def failing_volumes(self) -> Ints:
+        """Number of volumes of pods on the node that cannot be told (framework.attached_volumes: AttachError)."""
         ...
 
     @property

@@ -7,7 +7,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from scheduler.api.storage import volume_limits
+from scheduler.framework.attached_volumes import (
+    Attached,
+    AttachError,
+    ClaimMissing,
+    attached_by,
+    is_attachable,
+)
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.columns import no_reasons
 from scheduler.framework.facet import Facet, Input
@@ -24,13 +30,6 @@ from scheduler.framework.plugin import (
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SKIP, Code, Reason
 from scheduler.framework.view import NodeView
-from scheduler.plugins.node_volume_limits.attachable import (
-    Attached,
-    AttachError,
-    ClaimMissing,
-    attached_by,
-    is_attachable,
-)
 
 _EXCEEDED = 0
 _FIRST_DRIVER = 1
@@ -47,7 +46,7 @@ class _Plan(NamedTuple):
 
 
 class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlugin):
-    """Volumes of pods on the node are looked at one by one only where the limit may be reached."""
+    """Volumes of pods on nodes are counted as they come and go; they are looked at one by one only to say what is wrong."""
 
     name = "NodeVolumeLimits"
     facets = Facet.VOLUMES | Facet.NAME
@@ -130,13 +129,26 @@ def _plan(pod: PodInfo, nodes: NodeView, *, has_csi_node: bool) -> _Plan:
 def _failures(nodes: NodeView) -> list[str]:
     """What is wrong with volumes of pods on nodes that limit some driver; the last of very many stands for the rest."""
     found: dict[str, None] = {}
-    doubtful = _column(nodes.doubtful_volumes) > 0
-    for position in np.flatnonzero(doubtful & _flags(nodes.has_csi_limits)).tolist():
+    for position in np.flatnonzero(_fails(nodes) & _flags(nodes.has_csi_limits)).tolist():
+        found[_failure_at(nodes, position)] = None
+        if len(found) == _MOST_FAILURES:
+            break
+    return list(found)
+
+
+def _fails(nodes: NodeView) -> BoolArray:
+    """Where volumes of pods cannot be counted."""
+    return _column(nodes.failing_volumes) > 0
+
+
+def _failure_at(nodes: NodeView, position: int) -> str:
+    """What is wrong with the first such volume of one of these nodes."""
+    for pod in nodes.pods_with_volumes(position):
         try:
-            _attached_to(nodes, position)
+            attached_by(pod, nodes.storage, has_csi_node=True, is_new=False)
         except AttachError as error:
-            found[str(error)] = None
-    return list(found)[:_MOST_FAILURES]
+            return str(error)
+    raise AssertionError(f"no volume fails on {nodes.node_name(position)}")
 
 
 def _all_masks(plans: tuple[_Plan, _Plan], failures: list[str], nodes: NodeView) -> Masks:
@@ -172,7 +184,9 @@ def _mark_missing_drivers(
 def _mark_exceeded(
     masks: MaskArray, rows: BoolArray, attached: Attached, failures: list[str], first_failure: int, nodes: NodeView
 ) -> None:
-    """Where volumes and attachments cannot reach a limit whatever they are, none of them is looked at.
+    """Where the node would hold more volumes of a driver than it can, or where that cannot be told.
+
+    A volume that a pod there uses is attached already. One that is known only by its VolumeAttachment counts twice, as upstream.
 
     Args:
         failures: what can be wrong with a volume of a pod on the node, each a reason from ``first_failure`` on.
@@ -180,19 +194,20 @@ def _mark_exceeded(
     rows = rows & _flags(nodes.has_csi_limits)
     if not rows.any():
         return
-    held = np.add(_column(nodes.volume_count), _column(nodes.attachment_count))
-    doubtful = _column(nodes.doubtful_volumes) > 0
-    counts = Counter(attached.values())
-    for driver, count in counts.items():
-        doubtful = doubtful | (held + count > _column(nodes.csi_limit(driver)))
-    for position in np.flatnonzero(rows & doubtful).tolist():
-        try:
-            if _is_exceeded(attached, counts, nodes, position):
-                masks[position] = np.uint64(1 << _EXCEEDED)
-        except AttachError as error:
-            text = str(error)
-            number = failures.index(text) if text in failures else len(failures) - 1
-            masks[position] = np.uint64(1 << (first_failure + number))
+    exceeded = np.zeros(len(rows), np.bool_)
+    for driver, count in Counter(attached.values()).items():
+        more = np.full(len(rows), count, np.int64)
+        for name, of_driver in attached.items():
+            if of_driver == driver:
+                more -= _flags(nodes.uses_volume(name))
+        held = _column(nodes.attached_volumes(driver))
+        exceeded |= (more > 0) & (held + more > _column(nodes.csi_limit(driver)))
+    fails = _fails(nodes)
+    masks[rows & exceeded & ~fails] = np.uint64(1 << _EXCEEDED)
+    for position in np.flatnonzero(rows & fails).tolist():
+        text = _failure_at(nodes, position)
+        number = failures.index(text) if text in failures else len(failures) - 1
+        masks[position] = np.uint64(1 << (first_failure + number))
 
 
 def _flags(values: Any) -> BoolArray:
@@ -201,63 +216,3 @@ def _flags(values: Any) -> BoolArray:
 
 def _column(values: Any) -> IntArray:
     return np.atleast_1d(np.asarray(values, dtype=np.int64))
-
-
-def _is_exceeded(new: Attached, counts: Counter[str], nodes: NodeView, position: int) -> bool:
-    """Whether one node would hold more volumes of a driver than it can; ``counts``: of the new ones by driver.
-
-    A volume that a pod there uses is attached already. One that is known only by its VolumeAttachment counts twice, as upstream.
-
-    Raises:
-        AttachError: a volume of a pod there cannot be told.
-    """
-    attached, left = _usage(nodes, position)
-    for driver, count in counts.items():
-        if driver in left and count > left[driver]:
-            break
-    else:
-        return False
-    more = Counter(driver for volume, driver in new.items() if volume not in attached)
-    return any(driver in left and count > left[driver] for driver, count in more.items())
-
-
-def _usage(nodes: NodeView, position: int) -> tuple[Attached, dict[str, int]]:
-    """What the pods of a node attach, and how many more volumes of each driver with a limit it can take.
-
-    Raises:
-        AttachError: a volume of one of the pods cannot be told.
-    """
-    notes = nodes.volume_notes(position)
-    known: tuple[Attached, dict[str, int]] | None = notes.get(NodeVolumeLimits.name)
-    if known is None:
-        attached = _attached_to(nodes, position)
-        name = nodes.node_name(position)
-        current = Counter(attached.values())
-        current.update(driver for volume, driver in _attachments(nodes, name).items() if volume not in attached)
-        limits = volume_limits(nodes.storage.csi_node(name))
-        left = {driver: limit - current[driver] for driver, limit in limits.items()}
-        known = notes[NodeVolumeLimits.name] = attached, left
-    return known
-
-
-def _attached_to(nodes: NodeView, position: int) -> Attached:
-    """What the pods of a node that has a CSINode attach to it.
-
-    Raises:
-        AttachError: a volume of one of them cannot be told.
-    """
-    attached: Attached = {}
-    for pod in nodes.pods_with_volumes(position):
-        attached.update(attached_by(pod, nodes.storage, has_csi_node=True, is_new=False))
-    return attached
-
-
-def _attachments(nodes: NodeView, node_name: str) -> Attached:
-    """What is attached to the node: CSI volumes that exist; what the attachment itself says of the driver counts."""
-    found: Attached = {}
-    for attachment in nodes.storage.attachments_of(node_name):
-        spec = attachment.spec
-        volume = nodes.storage.volume(spec.source.persistent_volume_name or "")
-        if spec.attacher and volume is not None and volume.spec.csi is not None:
-            found[f"{spec.attacher}/{volume.spec.csi.volume_handle}"] = spec.attacher
-    return found

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from scheduler.api.objects import Volume
@@ -263,7 +264,7 @@ def test_one_of_two_writers_left_still_conflicts(cache: Cache) -> None:
     assert cache.table.row(Everything, 1).disk_conflicts(Volume(name="w", **GCE_READ)) is True
 
 
-def test_pods_with_volumes_and_their_number(cache: Cache) -> None:
+def test_pods_with_volumes_are_in_the_order_they_came(cache: Cache) -> None:
     first, second = (
         user("a", "n1", claim_volume("x"), Volume(name="tmp")),
         user("b", "n1", ephemeral_volume(), claim_volume("y")),
@@ -271,12 +272,8 @@ def test_pods_with_volumes_and_their_number(cache: Cache) -> None:
     for pod in (first, second, user("c", "n1", Volume(name="tmp"))):
         cache.apply_pod(pod)
     nodes = cache.table.columns(Everything)
-    assert nodes.volume_count.tolist() == [0, 3, 0]  # type: ignore[union-attr]
     assert [nodes.pods_with_volumes(position) for position in range(3)] == [[], [first, second], []]
-    assert (cache.table.row(Everything, 1).volume_count, cache.table.row(Everything, 1).pods_with_volumes(0)) == (
-        3,
-        [first, second],
-    )
+    assert cache.table.row(Everything, 1).pods_with_volumes(0) == [first, second]
     assert [nodes.node_name(position) for position in range(3)] == ["n0", "n1", "n2"]
 
 
@@ -293,26 +290,17 @@ def test_a_pod_whose_volumes_or_state_changed_is_held_as_it_is_now(cache: Cache)
 def test_a_node_that_comes_late_holds_what_is_known_of_it(cache: Cache) -> None:
     pod = user("a", "late", claim_volume())
     cache.apply_pod(pod)
-    cache.apply_storage_object(make_csi_node("late", {EBS: 7}))
-    cache.apply_storage_object(make_attachment("x", "late", "pv"))
+    for subject in (*bound("data"), *bound("other"), make_csi_node("late", {EBS: 7})):
+        cache.apply_storage_object(subject)
+    cache.apply_storage_object(make_attachment("x", "late", "pv-other"))
     cache.apply_node(make_node("late"))
     cache.validate()
     node = cache.table.row(Everything, 3)
-    assert (node.pods_with_volumes(0), node.volume_count, node.csi_limit(EBS), node.attachment_count) == (
-        [pod],
-        1,
-        7,
-        1,
-    )
+    assert (node.pods_with_volumes(0), node.csi_limit(EBS), node.attached_volumes(EBS)) == ([pod], 7, 2)
     cache.remove_node("late")
     cache.validate()
     node = cache.table.row(Everything, 3)
-    assert (node.pods_with_volumes(0), node.volume_count, node.csi_limit(EBS), node.attachment_count) == (
-        [],
-        0,
-        UNLIMITED,
-        0,
-    )
+    assert (node.pods_with_volumes(0), node.csi_limit(EBS), node.attached_volumes(EBS)) == ([], UNLIMITED, 0)
     assert node.node_name(0) == ""
 
 
@@ -379,24 +367,114 @@ def test_a_changed_csi_node_is_a_change_of_its_row_and_the_same_one_is_none(cach
     assert cache.table.row(Everything, 1).has_csi_node is False
 
 
+# CSI volumes of pods and attachments
+
+
+def bound(name: str, handle: str = "", driver: str = EBS) -> tuple[StorageObject, StorageObject]:
+    """A claim and its volume; the handle is the claim's name if not told."""
+    return make_claim(name, volume_name=f"pv-{name}"), make_volume(f"pv-{name}", csi=(driver, handle or name))
+
+
+def held(cache: Cache, driver: str = EBS) -> list[int]:
+    """Volumes of the driver by row, after a check that they are what the objects make them."""
+    cache.validate()
+    counts = cache.table.columns(Everything).attached_volumes(driver)
+    assert isinstance(counts, np.ndarray)
+    assert [cache.table.row(Everything, row).attached_volumes(driver) for row in range(len(counts))] == counts.tolist()
+    found: list[int] = counts.tolist()
+    return found
+
+
+def apply(cache: Cache, *subjects: StorageObject) -> None:
+    for subject in subjects:
+        cache.apply_storage_object(subject)
+
+
+def test_a_volume_counts_once_a_node_however_many_have_it(cache: Cache) -> None:
+    apply(cache, *bound("a", "h"), *bound("b", "h"), *bound("c"), make_attachment("x", "n1", "pv-a"))
+    cache.apply_pod(user("p", "n1", claim_volume("a"), claim_volume("a", "w")))
+    cache.apply_pod(user("q", "n1", claim_volume("b"), claim_volume("c")))
+    cache.apply_pod(user("r", "n2", claim_volume("b")))
+    assert held(cache) == [0, 2, 1]
+    nodes = cache.table.columns(Everything)
+    assert nodes.uses_volume(f"{EBS}/h").tolist() == [False, True, True]  # type: ignore[union-attr]
+    assert cache.table.row(Everything, 1).uses_volume(f"{EBS}/c") is True
+    cache.remove_pod("default-p")
+    assert held(cache) == [0, 2, 1]
+    cache.remove_pod("default-q")
+    assert held(cache) == [0, 1, 1]
+    assert cache.table.row(Everything, 1).uses_volume(f"{EBS}/h") is False
+    cache.remove_storage_object("VolumeAttachment", "", "x")
+    assert held(cache) == [0, 0, 1]
+
+
+def test_a_claim_counts_for_what_it_comes_to_mean(cache: Cache) -> None:
+    cache.apply_pod(user("p", "n1", claim_volume("a")))
+    assert held(cache) == [0, 0, 0]
+    apply(cache, make_claim("a", class_name="fast"))
+    assert held(cache) == [0, 0, 0]
+    apply(cache, make_class("fast", provisioner="other"))
+    assert held(cache, "other") == [0, 1, 0]
+    apply(cache, make_claim("a", class_name="fast", volume_name="pv-a"))
+    assert held(cache, "other") == [0, 1, 0]
+    apply(cache, make_volume("pv-a", csi=(EBS, "h")))
+    assert (held(cache), held(cache, "other")) == ([0, 1, 0], [0, 0, 0])
+    cache.remove_storage_object("PersistentVolume", "", "pv-a")
+    assert (held(cache), held(cache, "other")) == ([0, 0, 0], [0, 1, 0])
+    cache.remove_storage_object("StorageClass", "", "fast")
+    assert held(cache, "other") == [0, 0, 0]
+
+
+def test_a_claim_of_an_ephemeral_volume_fails_while_it_is_not_the_pod_s(cache: Cache) -> None:
+    def failing() -> list[int]:
+        cache.validate()
+        counts = cache.table.columns(Everything).failing_volumes
+        assert isinstance(counts, np.ndarray)
+        found: list[int] = counts.tolist()
+        return found
+
+    cache.apply_pod(user("p", "n1", ephemeral_volume(), claim_volume("")))
+    cache.apply_pod(user("q", "n2", ephemeral_volume()))
+    assert failing() == [0, 1, 0]
+    apply(cache, make_claim("q-scratch", owner_uid="another"), make_claim("p-scratch", owner_uid="another"))
+    assert failing() == [0, 2, 1]
+    apply(cache, make_claim("q-scratch", owner_uid="default-q"))
+    assert failing() == [0, 2, 0]
+    cache.remove_pod("default-p")
+    assert failing() == [0, 0, 0]
+
+
 def test_an_attachment_counts_on_its_node_alone(cache: Cache) -> None:
-    assert changed_facets(cache, lambda: cache.apply_storage_object(make_attachment("a", "n1", "pv"))) == {
-        1: Facet.VOLUMES
-    }
-    cache.apply_storage_object(make_attachment("b", "n1", None))
-    cache.apply_storage_object(make_attachment("c", "nowhere", "pv"))
-    assert cache.table.columns(Everything).attachment_count.tolist() == [0, 2, 0]  # type: ignore[union-attr]
+    apply(cache, *bound("a"), *bound("b"))
+    attached = make_attachment("a", "n1", "pv-a")
+    assert changed_facets(cache, lambda: cache.apply_storage_object(attached)) == {1: Facet.VOLUMES}
+    assert changed_facets(cache, lambda: cache.apply_storage_object(attached)) == {}
+    apply(cache, make_attachment("b", "n1", None), make_attachment("c", "nowhere", "pv-b"))
+    assert held(cache) == [0, 1, 0]
     assert [each.metadata.name for each in cache.storage.attachments_of("n1")] == ["a", "b"]
-    moved = changed_facets(cache, lambda: cache.apply_storage_object(make_attachment("a", "n2", "pv")))
+    moved = changed_facets(cache, lambda: cache.apply_storage_object(make_attachment("a", "n2", "pv-a")))
     assert moved == {1: Facet.VOLUMES, 2: Facet.VOLUMES}
-    cache.remove_storage_object("VolumeAttachment", "", "b")
-    assert cache.table.columns(Everything).attachment_count.tolist() == [0, 0, 1]  # type: ignore[union-attr]
+    assert held(cache) == [0, 0, 1]
+    gone = changed_facets(cache, lambda: cache.remove_storage_object("VolumeAttachment", "", "a"))
+    assert gone == {2: Facet.VOLUMES}
+    assert held(cache) == [0, 0, 0]
+
+
+def test_of_two_attachments_of_a_volume_the_attacher_of_the_last_one_by_name_counts(cache: Cache) -> None:
+    """A volume of one name in two ways of writing it: ``a/b`` and ``c``, or ``a`` and ``b/c``."""
+    apply(cache, make_volume("one", csi=("x", "c")), make_volume("two", csi=("x", "b/c")))
+    apply(cache, make_attachment("p", "n1", "one", attacher="a/b"), make_attachment("q", "n1", "two", attacher="a"))
+    assert (held(cache, "a"), held(cache, "a/b")) == ([0, 1, 0], [0, 0, 0])
+    cache.remove_storage_object("VolumeAttachment", "", "q")
+    assert (held(cache, "a"), held(cache, "a/b")) == ([0, 0, 0], [0, 1, 0])
 
 
 def test_columns_grow_with_the_table(cache: Cache) -> None:
     for number in range(200):
         cache.apply_storage_object(make_csi_node(f"m{number}", {EBS: number}))
         cache.apply_node(make_node(f"m{number}"))
-        cache.apply_pod(user(f"p{number}", f"m{number}", claim_volume()))
-    cache.validate()
-    assert cache.table.row(Everything, 202).csi_limit(EBS) == 199
+        cache.apply_pod(user(f"p{number}", f"m{number}", claim_volume(), claim_volume("")))
+        apply(cache, *(bound("data") if number == 0 else ()))
+    assert held(cache) == [0, 0, 0] + [1] * 200
+    row = cache.table.row(Everything, 202)
+    assert (row.csi_limit(EBS), row.failing_volumes) == (199, 1)

@@ -64,15 +64,14 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "image_version": lambda nodes: nodes.image_version(APP),
     "node_name": lambda nodes: nodes.node_name(0),
     "disk_conflicts": lambda nodes: nodes.disk_conflicts(DISK),
-    "volume_count": lambda nodes: nodes.volume_count,
-    "doubtful_volumes": lambda nodes: nodes.doubtful_volumes,
+    "attached_volumes": lambda nodes: nodes.attached_volumes("ebs.csi.aws.com"),
+    "uses_volume": lambda nodes: nodes.uses_volume("ebs.csi.aws.com/disk"),
+    "failing_volumes": lambda nodes: nodes.failing_volumes,
     "pods_with_volumes": lambda nodes: nodes.pods_with_volumes(0),
-    "volume_notes": lambda nodes: nodes.volume_notes(0),
     "has_csi_node": lambda nodes: nodes.has_csi_node,
     "has_csi_limits": lambda nodes: nodes.has_csi_limits,
     "csi_limit": lambda nodes: nodes.csi_limit("ebs.csi.aws.com"),
     "has_csi_driver": lambda nodes: nodes.has_csi_driver("ebs.csi.aws.com"),
-    "attachment_count": lambda nodes: nodes.attachment_count,
     "storage": lambda nodes: nodes.storage,
     "total_nodes": lambda nodes: nodes.total_nodes,
     "domain_version": lambda nodes: nodes.domain_version,
@@ -147,8 +146,9 @@ def test_columns_have_the_types_of_the_contract(cache: Cache) -> None:
     dtypes = {name: use(nodes).dtype for name, use in USES.items() if isinstance(use(nodes), np.ndarray)}
     assert dtypes == {
         **dict.fromkeys(("is_named", "unschedulable", "port_conflicts"), np.dtype(np.bool_)),
-        **dict.fromkeys(("disk_conflicts", "has_csi_node", "has_csi_limits", "has_csi_driver"), np.dtype(np.bool_)),
-        **dict.fromkeys(("volume_count", "doubtful_volumes", "csi_limit", "attachment_count"), np.dtype(np.int64)),
+        **dict.fromkeys(("disk_conflicts", "uses_volume"), np.dtype(np.bool_)),
+        **dict.fromkeys(("has_csi_node", "has_csi_limits", "has_csi_driver"), np.dtype(np.bool_)),
+        **dict.fromkeys(("attached_volumes", "failing_volumes", "csi_limit"), np.dtype(np.int64)),
         **dict.fromkeys(("taints", "features", "label"), np.dtype(np.int32)),
         **dict.fromkeys(
             (

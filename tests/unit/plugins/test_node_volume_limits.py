@@ -111,7 +111,19 @@ def test_drivers_are_counted_apart() -> None:
     ]
     cache = one_node([user("a", "c")], storage)
     assert judge(PLUGIN, make_pod(volumes=[claim_volume("d")]), cache.table) == {"n1": FITS}
-    assert judge(PLUGIN, make_pod(volumes=[claim_volume("d"), claim_volume("b")]), cache.table) == {"n1": FULL}
+    for wanted in (("d", "b"), ("b", "d")):
+        volumes = [claim_volume(name) for name in wanted]
+        assert judge(PLUGIN, make_pod(volumes=volumes), cache.table) == {"n1": FULL}
+
+
+def test_a_volume_that_is_there_frees_no_place_of_another_driver() -> None:
+    storage: list[StorageObject] = [
+        *bound("a", "b"),
+        *bound("c", driver="other"),
+        make_csi_node("n1", {EBS: 1, "other": 9}),
+    ]
+    cache = one_node([user("a", "c")], storage)
+    assert judge(PLUGIN, make_pod(volumes=[claim_volume("c"), claim_volume("b")]), cache.table) == {"n1": FULL}
 
 
 def test_volumes_of_a_driver_that_the_node_does_not_list_have_no_limit() -> None:
@@ -529,7 +541,10 @@ def test_a_missing_driver_is_told_before_a_limit() -> None:
         *bound("b", driver="other"),
         make_driver("other", prevent_pod_scheduling_if_missing=True),
     ]
-    assert on_one([claim_volume("a"), claim_volume("b")], [], storage, 0) == not_installed("other")
+    wanted = make_pod(volumes=[claim_volume("a"), claim_volume("b")])
+    nodes = [make_node("n1"), make_node("n2")]
+    cache = cluster_of(nodes, [], [*storage, make_csi_node("n1", {EBS: 0}), make_csi_node("n2", {EBS: 0, "other": 1})])
+    assert judge(PLUGIN, wanted, cache.table) == {"n1": not_installed("other"), "n2": FULL}
 
 
 def test_a_pod_of_very_many_drivers_is_judged() -> None:

@@ -117,10 +117,10 @@ def test_what_is_kept_of_a_node_is_what_its_objects_make_of_it(seed: int) -> Non
     refused = 0
     for _ in range(100):
         cluster.step()
+        cluster.cache.validate()
         again = cluster.again()
         for pod in wanted:
             kept, new = answers(cluster.cache, pod), answers(again, pod)
             assert kept == new
             refused += any(mask == 1 for mask in kept[0])
-    cluster.cache.validate()
     assert refused

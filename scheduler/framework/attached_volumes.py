@@ -1,14 +1,12 @@
-"""The CSI volumes that a pod attaches to its node, by what tells one from another."""
+"""The CSI volumes that a pod attaches to its node, by what tells one from another (kube-scheduler 1.37: NodeVolumeLimits)."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
 from scheduler.api.objects import Pod, Volume
-from scheduler.api.storage import PersistentVolumeClaim, class_of_claim
-from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.storage import Storage
-from scheduler.plugins.node_volume_limits.migration import (
+from scheduler.api.storage import PersistentVolumeClaim, VolumeAttachment, class_of_claim
+from scheduler.framework.csi_translation import (
     CSI_DRIVERS,
     CSIVolume,
     TranslationError,
@@ -17,6 +15,8 @@ from scheduler.plugins.node_volume_limits.migration import (
     translate_inline,
     translate_volume,
 )
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.storage import Storage
 
 Attached: TypeAlias = dict[str, str]
 """Driver by ``driver/handle``: a volume that is used twice is attached once."""
@@ -54,17 +54,21 @@ def attached_by(pod: PodInfo, storage: Storage, *, has_csi_node: bool, is_new: b
     for volume in pod.storage_volumes:
         found = _of_volume(volume, pod.pod, storage, has_csi_node=has_csi_node, is_new=is_new)
         if found is not None:
-            attached[f"{found.driver}/{found.handle}"] = found.driver
+            attached[found.unique_name] = found.driver
     return attached
 
 
-def _of_volume(volume: Volume, pod: Pod, storage: Storage, *, has_csi_node: bool, is_new: bool) -> CSIVolume | None:
+def claim_name(volume: Volume, pod: Pod) -> str | None:
+    """The claim that a volume uses; that of an ephemeral volume is named after pod and volume. None for other volumes."""
     if volume.persistent_volume_claim is not None:
-        name = volume.persistent_volume_claim.claim_name
-    elif volume.ephemeral is not None:
-        name = f"{pod.metadata.name}-{volume.name}"
-    else:
-        return _of_inline(volume, has_csi_node=has_csi_node)
+        return volume.persistent_volume_claim.claim_name
+    return f"{pod.metadata.name}-{volume.name}" if volume.ephemeral is not None else None
+
+
+def _of_volume(volume: Volume, pod: Pod, storage: Storage, *, has_csi_node: bool, is_new: bool) -> CSIVolume | None:
+    name = claim_name(volume, pod)
+    if name is None:
+        return volume_of_inline(volume, has_csi_node=has_csi_node)
     if not name:
         raise AttachError("PersistentVolumeClaim had no name")
     namespace = pod.metadata.namespace
@@ -73,20 +77,24 @@ def _of_volume(volume: Volume, pod: Pod, storage: Storage, *, has_csi_node: bool
         if is_new:
             raise ClaimMissing(f'looking up PVC {namespace}/{name}: persistentvolumeclaim "{name}" not found')
         return None
-    if volume.persistent_volume_claim is None and not _is_controlled_by(claim, pod):
+    if volume.persistent_volume_claim is None and controller_of(claim) != pod.metadata.uid:
         text = f"PVC {namespace}/{name} was not created for pod {namespace}/{pod.metadata.name} (pod is not owner)"
         raise AttachError(text)
-    found = _of_claim(claim, storage, has_csi_node=has_csi_node)
-    return found if found is not None and found.driver and found.handle else None
+    return volume_of_claim(claim, storage, has_csi_node=has_csi_node)
 
 
-def _is_controlled_by(claim: PersistentVolumeClaim, pod: Pod) -> bool:
+def controller_of(claim: PersistentVolumeClaim) -> str | None:
+    """The UID of what controls the claim; None for nothing."""
     owners = claim.metadata.owner_references or ()
-    controller = next((owner for owner in owners if owner.controller), None)
-    return controller is not None and controller.uid == pod.metadata.uid
+    return next((owner.uid for owner in owners if owner.controller), None)
 
 
-def _of_inline(volume: Volume, *, has_csi_node: bool) -> CSIVolume | None:
+def volume_of_inline(volume: Volume, *, has_csi_node: bool) -> CSIVolume | None:
+    """What a volume without a claim attaches.
+
+    Raises:
+        AttachError: it cannot be told.
+    """
     plugin = in_tree_plugin(volume)
     if plugin is None or not is_counted(plugin, has_csi_node=has_csi_node):
         return None
@@ -94,6 +102,12 @@ def _of_inline(volume: Volume, *, has_csi_node: bool) -> CSIVolume | None:
         return translate_inline(volume, plugin)
     except TranslationError as error:
         raise AttachError(f"converting volume({volume.name}) from inline to csi: {error}") from error
+
+
+def volume_of_claim(claim: PersistentVolumeClaim, storage: Storage, *, has_csi_node: bool) -> CSIVolume | None:
+    """What a claim attaches, as far as its volume, or else its class, says."""
+    found = _of_claim(claim, storage, has_csi_node=has_csi_node)
+    return found if found is not None and found.driver and found.handle else None
 
 
 def _of_claim(claim: PersistentVolumeClaim, storage: Storage, *, has_csi_node: bool) -> CSIVolume | None:
@@ -122,3 +136,12 @@ def _to_come(claim: PersistentVolumeClaim, storage: Storage, *, has_csi_node: bo
     if provisioner not in CSI_DRIVERS:
         return CSIVolume(provisioner, handle)
     return CSIVolume(CSI_DRIVERS[provisioner], handle) if is_counted(provisioner, has_csi_node=has_csi_node) else None
+
+
+def attached_without_pods(attachment: VolumeAttachment, storage: Storage) -> CSIVolume | None:
+    """What a VolumeAttachment says is attached: CSI volumes that exist; of the driver its own word counts."""
+    spec = attachment.spec
+    volume = storage.volume(spec.source.persistent_volume_name or "")
+    if not spec.attacher or volume is None or volume.spec.csi is None:
+        return None
+    return CSIVolume(spec.attacher, volume.spec.csi.volume_handle)

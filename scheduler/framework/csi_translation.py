@@ -45,6 +45,11 @@ class CSIVolume(NamedTuple):
     driver: str
     handle: str
 
+    @property
+    def unique_name(self) -> str:
+        """What tells it from other volumes."""
+        return f"{self.driver}/{self.handle}"
+
 
 def is_counted(plugin: str, *, has_csi_node: bool) -> bool:
     """Whether volumes of the in-tree plugin count on a node; without a CSINode they do not."""
