@@ -12,7 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from tests.support.batch_story import RARE_STEPS, STEPS, BatchStory, missing, tell
+from tests.support.batch_reached import missing
+from tests.support.batch_story import RARE_STEPS, STEPS, BatchStory, tell
 
 SEEDS = st.integers(0, 2**16)
 

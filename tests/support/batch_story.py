@@ -15,44 +15,29 @@ from typing import Any
 import msgspec
 
 from scheduler.api.objects import (
-    Affinity,
-    ContainerPort,
     Node,
-    NodeAffinity,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
     Pod,
     PodSchedulingGate,
     PodStatus,
-    PreferredSchedulingTerm,
-    Toleration,
     Volume,
 )
-from scheduler.batch.key import Key
 from scheduler.batch.options import BatchOptions
-from scheduler.batch.outcomes import Attempt, Flush
-from scheduler.core.batching import Decision
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.story import Header
-from scheduler.framework.facet import Facet
-from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import SUCCESS, Code, Status
-from scheduler.profile.evaluation import Evaluation
-from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
-from scheduler.queue.queued_pod import QueuedPod
 from tests.support.affinity_shapes import GUARD, GUARDED, INDEX, INDEX_TERM, NAMESPACES, random_namespace
 from tests.support.affinity_shapes import SHAPES as AFFINITY_SHAPES
-from tests.support.builders import make_container, make_pod
-from tests.support.core_run import changed, default_profiles
+from tests.support.batch_comparison import PROFILES, Comparison
+from tests.support.batch_reached import Watched, missing
+from tests.support.batch_shapes import SHAPES, build_node, with_containers
+from tests.support.builders import make_pod
+from tests.support.core_run import changed
 from tests.support.fake_cluster import FakeCluster, Follower
 from tests.support.selecting_objects import service
-from tests.support.small_cluster import IMAGES, small_node
+from tests.support.small_cluster import small_node
 from tests.support.topology_spread import SPREAD_SHAPES
 
 SEED = 5
-PROFILES = default_profiles()
 # Checks at run time would mend what the comparison is to find.
 BATCHING = BatchOptions(max_signatures=5, max_age_seconds=0.5, verify_fraction=0.0)
 GATES = [PodSchedulingGate(name="g")]
@@ -73,150 +58,6 @@ STEPS = (
 )
 RARE_STEPS = ("alone", "keep_apart", "remove_node", "add_node", "wait_long", "clock_set_back", "all_nodes")
 
-FLUSHES = (Flush.EXPIRED, Flush.NODE_EVENT, Flush.CLUSTER_EVENT, Flush.EVICTED)
-"""Those that a sound scheduler comes to; the others have tests of their own, or no cause yet."""
-FACETS = ("NAME", "RESOURCES", "PORTS", "VOLUMES", "PODS", "LABELS", "TAINTS", "UNSCHEDULABLE", "IMAGES", "FEATURES")
-AFFINITY = "InterPodAffinity"
-SPREAD = "PodTopologySpread"
-WANTED = (
-    *(f"flushed: {flush.value}" for flush in FLUSHES),
-    *(f"refreshed: {facet}" for facet in FACETS),
-    *(f"attempt: {attempt.value}" for attempt in Attempt),
-    *(f"nodes: {number}" for number in (1, 2, 20)),
-    "bypassed: pod_nominated",
-    "feasible: 1 to more",
-    "feasible: more to 1",
-    "feasible: some to none",
-    "feasible: none to some",
-    "an extremum moved",
-    "an extremum was lost",
-    "number of nodes or image holders changed",
-    "more rows changed than are followed one by one",
-    "bind failed",
-    "terminating",
-    "told apart by labels that terms of others look at",
-    "refused by pod affinity",
-    "refused by pod affinity for nominated pods",
-    "scored by pod affinity",
-    "pod affinity became or stopped being skipped",
-    "refused by spread constraints",
-    "scored by spread constraints",
-    "scored by default spread constraints",
-)
-"""What a story must come upon, so that the comparison means something."""
-
-
-def named(*names: str) -> Affinity:
-    fields = [[NodeSelectorRequirement(key="metadata.name", operator="In", values=[name])] for name in names]
-    required = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=one) for one in fields])
-    return Affinity(node_affinity=NodeAffinity(required=required))
-
-
-def preferring(zone: str) -> Affinity:
-    labels = [NodeSelectorRequirement(key="zone", operator="In", values=[zone])]
-    terms = [PreferredSchedulingTerm(weight=5, preference=NodeSelectorTerm(match_expressions=labels))]
-    return Affinity(node_affinity=NodeAffinity(preferred=terms))
-
-
-def _with(image: str = "other", ports: int = 0, **requests: str) -> dict[str, Any]:
-    held = [ContainerPort(host_port=80)] if ports else []
-    return {"containers": [make_container(image=image, requests=requests or {"cpu": "100m"}, ports=held)]}
-
-
-SHAPES: tuple[dict[str, Any], ...] = (
-    _with(cpu="100m", memory="128Mi"),
-    _with(IMAGES[0], cpu="1"),
-    _with(ports=1),
-    {**_with(IMAGES[1]), "tolerations": [Toleration(key="soft", operator="Exists")], "affinity": preferring("a")},
-    {**_with(memory="64Mi"), "node_selector": {"zone": "b"}},
-    {**_with(), "affinity": named("n0", "n1", "n17")},
-    _with(cpu="9"),
-    {**_with(cpu="2"), "tolerations": [Toleration(key="hard", operator="Exists")]},
-)
-
-
-def build_node(random: Random, name: str) -> Node:
-    """A small node that often has room."""
-    node = small_node(random, name)
-    amounts = {"cpu": random.choice(("2", "8", "16")), "memory": "8Gi", "pods": random.choice(("12", "110", "110"))}
-    return msgspec.structs.replace(node, status=msgspec.structs.replace(node.status, allocatable=amounts))
-
-
-class Watched:
-    """Stands before a Batching and looks at every decision: at what was refreshed for it, and what it rests on."""
-
-    def __init__(
-        self,
-        scheduler: Scheduler,
-        reached: Counter[str],
-        compare: Callable[[QueuedPod, Callable[[], Decision]], Decision],
-    ) -> None:
-        self._compare = compare
-        self._batching = scheduler.state.batching
-        self._table = scheduler.state.cache.table
-        self._reached = reached
-        self._decide = self._batching.decide
-        self._batching.decide = self.decide  # type: ignore[method-assign]
-
-    def decide(self, queued: QueuedPod, profile: Profile, now: float) -> Decision:
-        key = self._batching._key(queued, profile)
-        entries = {entry.key: entry for entry in self._batching.entries}
-        entry = entries.get(key) if isinstance(key, Key) else None
-        before = None if entry is None else _state_of(entry.evaluation)
-        changes = None if before is None else self._table.changes_since(before["position"])
-        self._reached["told apart by labels that terms of others look at"] += isinstance(key, Key) and any(key.cluster)
-        decision = self._compare(queued, lambda: self._decide(queued, profile, now))
-        if before is not None and entry is not None and decision.evaluation is entry.evaluation:
-            self._note(before, _state_of(entry.evaluation))
-            if changes is not None:
-                self._reached["more rows changed than are followed one by one"] += len(changes.rows) > 8
-                for facets in changes.facets.tolist():
-                    for facet in FACETS:
-                        self._reached[f"refreshed: {facet}"] += bool(facets & Facet[facet])
-        return decision
-
-    def _note(self, before: dict[str, Any], after: dict[str, Any]) -> None:
-        self._reached["pod affinity became or stopped being skipped"] += before["skipped"] != after["skipped"]
-        was, now = before["feasible"], after["feasible"]
-        self._reached["feasible: 1 to more"] += was == 1 and now > 1
-        self._reached["feasible: more to 1"] += was > 1 and now == 1
-        self._reached["feasible: some to none"] += was > 0 and now == 0
-        self._reached["feasible: none to some"] += was == 0 and now > 0
-        both = list(zip(before["columns"], after["columns"], strict=False))
-        self._reached["an extremum moved"] += any(one[0] != other[0] for one, other in both)
-        self._reached["an extremum was lost"] += any(
-            one[0][0] < other[0][0] or one[0][1] > other[0][1] for one, other in both
-        )
-        self._reached["number of nodes or image holders changed"] += any(one[1] != other[1] for one, other in both)
-
-
-def _state_of(evaluation: Evaluation) -> dict[str, Any]:
-    scoring = evaluation._scoring
-    columns = [] if scoring is None else [(column._extrema.values, column._token) for column in scoring.columns]
-    skipped = [column.skipped for column in evaluation._filtering.columns if column.plugin.name == AFFINITY]
-    position = evaluation._filtering._position
-    return {"position": position, "feasible": evaluation.feasible_count, "columns": columns, "skipped": skipped}
-
-
-def answer_of(
-    pod: PodInfo, evaluation: Evaluation, row: int | None, instead: dict[int, Status], *, is_scored: bool
-) -> dict[str, Any]:
-    """Everything that a decision rests on, by node name."""
-    table = evaluation._table
-    names = {table.name_of(number): number for number, live in enumerate(table.live.tolist()) if live}
-    found: dict[str, Any] = {
-        "node": None if row is None else table.name_of(row),
-        "verdicts": {name: evaluation.status(number) for name, number in names.items()},
-        "feasible": sorted(table.name_of(number) for number in evaluation.feasible_rows()),
-        "refused for others": {table.name_of(number): status for number, status in instead.items()},
-        "message": evaluation.failure_message(instead),
-        "rejectors": evaluation.rejectors(instead),
-    }
-    if is_scored:
-        found["scores"] = {name: evaluation.scores(names[name]) for name in found["feasible"]}
-        found["totals"] = {name: evaluation.total(names[name]) for name in found["feasible"]}
-    return found
-
 
 class BatchStory:
     """One cluster and one scheduler. ``begin``, then ``take`` steps; each is decided in detail by its own Random."""
@@ -225,8 +66,8 @@ class BatchStory:
         self.reached = reached
         self.cluster = FakeCluster()
         scheduler = Scheduler(PROFILES, seed=SEED, backoff=Backoff(), batching=BATCHING)
-        Watched(scheduler, reached, self.compare)
         self.follower = Follower(self.cluster, scheduler, Header(seed=SEED, batching=BATCHING))
+        Watched(scheduler, reached, Comparison(self.follower, reached).compare)
         self.made = 0
         self.names: tuple[str, ...] = ()
 
@@ -267,7 +108,7 @@ class BatchStory:
         place = random.choice(("default", "default", *NAMESPACES))
         for number in range(random.randint(3, 8)):
             labels = {**shape.get("labels", {"app": random.choice("xyz")}), INDEX: str(number)}
-            self.cluster.put_pod(self._new({**_with(cpu="100m"), **shape, "labels": labels}, namespace=place))
+            self.cluster.put_pod(self._new({**with_containers(cpu="100m"), **shape, "labels": labels}, namespace=place))
         if random.random() < 0.15:
             fields = {"namespace": place, "affinity": INDEX_TERM, "node_name": random.choice(self.names)}
             self.cluster.put_pod(self._new(SHAPES[0], scheduler_name="other", **fields))
@@ -281,7 +122,7 @@ class BatchStory:
         shapes = random.sample(SPREAD_SHAPES, random.choice((1, 1, 2)))
         place = random.choice(("default", "default", *NAMESPACES))
         for _ in range(random.randint(3, 8)):
-            shape = {**_with(cpu="100m"), **random.choice(shapes)}
+            shape = {**with_containers(cpu="100m"), **random.choice(shapes)}
             self.cluster.put_pod(self._new(shape, namespace=place, priority=random.choice((None, 5))))
         self.follower.hear_of_pods(100)
         for _ in range(random.randint(1, 4)):
@@ -299,7 +140,7 @@ class BatchStory:
         """Pods that keep apart, with room kept for one more; then others, which a pod is against for a while."""
         apart, web = AFFINITY_SHAPES[0], {"app": "x"}
         for _ in range(3):
-            self.cluster.put_pod(self._new({**_with(cpu="100m"), **apart}, priority=100))
+            self.cluster.put_pod(self._new({**with_containers(cpu="100m"), **apart}, priority=100))
         status = PodStatus(nominated_node_name=random.choice(self.names))
         kept = self._new(SHAPES[0], labels=web, priority=100, scheduling_gates=GATES, status=status)
         self.cluster.put_pod(kept)
@@ -360,7 +201,7 @@ class BatchStory:
         favourites = [node_name for _, node_name in self.follower.assumed.values()][-1:]
         status = PodStatus(nominated_node_name=random.choice((*favourites * 3, *self.names[:3])))
         gates = GATES if random.random() < 0.6 else None
-        shape = random.choice((SHAPES[0], SHAPES[2], *(_with(cpu=cpu) for cpu in ("2", "6", "7", "15"))))
+        shape = random.choice((SHAPES[0], SHAPES[2], *(with_containers(cpu=cpu) for cpu in ("2", "6", "7", "15"))))
         if random.random() < 0.3:
             shape = {**shape, **random.choice(AFFINITY_SHAPES)}
         pod = self._new(shape, priority=random.choice((0, 5, 9)), scheduling_gates=gates, status=status)
@@ -479,66 +320,6 @@ class BatchStory:
     def decide_once(self) -> None:
         self.follower.decide()
 
-    def compare(self, queued: QueuedPod, decide: Callable[[], Decision]) -> Decision:
-        """A decision is that of a new evaluation, for the pod as the API showed it, on all that is known at this moment."""
-        follower = self.follower
-        cache = follower.cache_made_anew()
-        plain = PodInfo(queued.pod.pod)
-        fresh = Evaluation(PROFILES["reprise"], plain, cache.table)
-        fresh.refresh()
-        instead = self._refused(plain, fresh)
-        chosen = fresh.select(instead)
-        nominated = cache.table.row_of(plain.pod.status.nominated_node_name)
-        if nominated is not None and nominated not in instead and fresh.status(nominated).code is Code.SUCCESS:
-            chosen = nominated
-        is_scored = nominated is None and fresh.feasible_count - len(instead) > 1
-        expected = answer_of(plain, fresh, chosen, instead, is_scored=is_scored)
-
-        decision = decide()
-        self.reached["decisions"] += 1
-        self.reached["refused by pod affinity"] += any(one.plugin == AFFINITY for one in expected["verdicts"].values())
-        self.reached["scored by pod affinity"] += any(AFFINITY in one for one in expected.get("scores", {}).values())
-        refused = any(one.plugin == SPREAD for one in expected["verdicts"].values())
-        scored = any(SPREAD in one for one in expected.get("scores", {}).values())
-        self.reached["refused by spread constraints"] += refused
-        self.reached["scored by spread constraints"] += scored
-        by_default = scored and not plain.pod.spec.topology_spread_constraints
-        self.reached["scored by default spread constraints"] += by_default
-        self.reached["from an entry"] += decision.batch in (Attempt.HINT_USED, Attempt.HINT_NOT_USED, Attempt.FIT_ERROR)
-        # Nodes that do not fit anyhow may be among the refusals or not.
-        mine = {row: status for row, status in decision.instead.items() if _fits(decision.evaluation, row)}
-        found = answer_of(queued.pod, decision.evaluation, decision.row, mine, is_scored=is_scored)
-        assert found == expected, f"{plain.key}, {decision.batch}"
-        return decision
-
-    def _refused(self, pod: PodInfo, fresh: Evaluation) -> dict[int, Status]:
-        """Rows that fit and do not take the pod beside those nominated there; each from all nodes, with these on that one."""
-        ahead: dict[str, list[Pod]] = {}
-        for other in self.follower.ahead_of(pod.pod):
-            ahead.setdefault(other.status.nominated_node_name, []).append(other)
-        refused: dict[int, Status] = {}
-        for row in fresh.feasible_rows():
-            name = fresh._table.name_of(row)
-            if name in ahead:
-                status = self._beside(pod, name, ahead[name], fresh)
-                if status.code is not Code.SUCCESS:
-                    refused[row] = status
-                    self.reached["refused by pod affinity for nominated pods"] += status.plugin == AFFINITY
-        return refused
-
-    def _beside(self, pod: PodInfo, name: str, nominated: list[Pod], fresh: Evaluation) -> Status:
-        """The verdict on one node with these pods on it; what PreFilter skipped without them stays skipped."""
-        cache = self.follower.cache_made_anew()
-        for other in nominated:
-            cache.assume(PodInfo(other), name)
-        beside = Evaluation(PROFILES["reprise"], pod, cache.table)
-        beside.refresh()
-        row = cache.table.rows[name]
-        for column in beside._filtering.columns:
-            if column.plugin.name not in fresh._skipped and column.masks[row]:
-                return column.status_of(int(column.masks[row]))
-        return SUCCESS
-
     def end(self) -> None:
         counters = self.follower.state.batching.counters
         for (_, attempt), count in counters.attempts.items():
@@ -547,10 +328,6 @@ class BatchStory:
             self.reached[f"flushed: {flush.value}"] += count
         for (_, bypass), count in counters.bypasses.items():
             self.reached[f"bypassed: {bypass.value}"] += count
-
-
-def _fits(evaluation: Evaluation, row: int) -> bool:
-    return evaluation.status(row).code is Code.SUCCESS
 
 
 def draw_step(random: Random) -> str:
@@ -577,17 +354,6 @@ def tell(steps: int, seed: int, *, length: int = 250) -> Counter[str]:
                 raise
         story.end()
     return reached
-
-
-def missing(reached: Counter[str], least: int) -> dict[str, int]:
-    """What was not come upon often enough."""
-    found = {name: reached[name] for name in WANTED if reached[name] < least and not name.startswith("nodes:")}
-    found |= {name: reached[name] for name in WANTED if name.startswith("nodes:") and not reached[name]}
-    if 2 * reached["from an entry"] < reached["decisions"]:
-        found["from an entry"] = reached["from an entry"]
-    if 10 * reached["steps with nominated pods"] < reached["steps"]:
-        found["steps with nominated pods"] = reached["steps with nominated pods"]
-    return found
 
 
 def main() -> int:
