@@ -57,12 +57,18 @@ class VolumeZone(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlugin):
         return PreFilterResult() if wanted else PreFilterResult(SKIP)
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
-        return _REASONS
+        refusal = state.get("refusal")
+        return _REASONS if refusal is None else (*_REASONS, Reason(refusal, Code.UNSCHEDULABLE_AND_UNRESOLVABLE))
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
         wanted: list[LabelRequirement] | None = state.get("wanted")
         if wanted is None:
-            wanted = state["wanted"] = _wanted(pod, nodes.storage)
+            # A configuration that disables PreFilter alone.
+            try:
+                wanted = state["wanted"] = _wanted(pod, nodes.storage)
+            except _Refused as refusal:
+                state["refusal"] = str(refusal)
+                return ops.bit(same_verdict(nodes, True), 1)
         labelled = same_verdict(nodes, False)
         for key in _LABELS:
             labelled = labelled | (nodes.label(key) != 0)

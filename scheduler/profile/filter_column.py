@@ -41,18 +41,21 @@ class FilterColumn:
         self._state = state
         self._pod = pod
         try:
-            self.reasons: tuple[Reason, ...] = plugin.reasons(state, pod)
+            self._look_up_reasons()
             self.input_facets = input_facets_of(plugin.filter_inputs(state, pod))
             """A change of these, of any row, can be one of the inputs beyond the row."""
         except Exception as error:
             raise self._failed(error) from error
-        self.error_bits = _error_bits(self.reasons)
-        """Bits of the masks that stand for a failure on that row."""
         self.masks: MaskArray = np.zeros(0, dtype=np.uint64)
         self.cells = self.masks.data
         self.may_refuse = False
         """Whether some row can have a mask that is not 0."""
         self.failure: PluginFailure | None = None
+
+    def _look_up_reasons(self) -> None:
+        self.reasons: tuple[Reason, ...] = self.plugin.reasons(self._state, self._pod)
+        self.error_bits = _error_bits(self.reasons)
+        """Bits of the masks that stand for a failure on that row."""
 
     def _failed(self, error: Exception) -> PluginFailure:
         text = f'running "{self.plugin.name}" filter plugin: {error}'
@@ -70,6 +73,9 @@ class FilterColumn:
                     self.masks[:] = 0
                 else:
                     self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
+                    if self._pre_filter is None:
+                        # A configuration that disables PreFilter alone: Filter has found out what there is to say.
+                        self._look_up_reasons()
                 self.may_refuse = bool(self.masks.any())
             elif self.skipped:
                 self.masks[rows] = 0
@@ -105,7 +111,7 @@ class FilterColumn:
         """
         if self.skipped:
             return SUCCESS
-        state, reasons = self._state, self.reasons
+        state = self._state
         if anew:
             state = {}
             status = (
@@ -118,9 +124,8 @@ class FilterColumn:
             if status.code is not Code.SUCCESS:
                 raise self._pre_filter_failed(status.message)
         try:
-            if anew:
-                reasons = self.plugin.reasons(state, pod)
             mask: Any = self.plugin.filter(state, pod, self._row.at(row))
+            reasons = self.plugin.reasons(state, pod) if anew else self.reasons
         except Exception as error:
             raise self._failed(error) from error
         if mask & _error_bits(reasons):

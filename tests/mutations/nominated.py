@@ -38,7 +38,7 @@ MUTANTS = (
         # The notes of the evaluation are overwritten by those of the trial.
         ("            state = {}\n", "            state = self._state\n"),
         # Reasons that hang on what PreFilter noted are those of another state.
-        ("                reasons = self.plugin.reasons(state, pod)\n", "                pass\n"),
+        (" self.plugin.reasons(state, pod) if anew else self.reasons\n", " self.reasons\n"),
         (
             "            if status.code.is_rejected:\n                return status._replace(plugin=self.plugin.name)\n",
             "",

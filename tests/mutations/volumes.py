@@ -8,7 +8,32 @@ UNIT = "tests/unit/plugins/test_"
 OVER_TIME = f"{UNIT}volume_limits_over_time.py"
 CACHE = "tests/unit/cache/test_storage.py"
 
+ALONE = f"{UNIT}points_alone.py"
+
 MUTANTS = (
+    # What Filter finds where PreFilter is disabled.
+    *mutants(
+        "scheduler/profile/filter_column.py",
+        ALONE,
+        ("                    if self._pre_filter is None:\n", "                    if False:\n"),
+    ),
+    *mutants(
+        "scheduler/plugins/volume_zone.py",
+        ALONE,
+        (
+            "                return ops.bit(same_verdict(nodes, True), 1)\n",
+            "                return ops.bit(same_verdict(nodes, True), 0)\n",
+        ),
+        ('                state["refusal"] = str(refusal)\n', "                pass\n"),
+    ),
+    *mutants(
+        "scheduler/plugins/node_volume_limits/plugin.py",
+        ALONE,
+        (
+            "            _prepare(state, pod, nodes)\n        plans",
+            '            state["plans"], state["failures"] = (_Plan({}), _Plan({})), []\n        plans',
+        ),
+    ),
     *mutants(
         "scheduler/plugins/volume_restrictions.py",
         f"{UNIT}volume_restrictions.py",

@@ -63,9 +63,7 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlu
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
         if not any(is_attachable(volume) for volume in pod.storage_volumes):
             return PreFilterResult(SKIP)
-        plans = tuple(_plan(pod, nodes, has_csi_node=has_csi_node) for has_csi_node in (False, True))
-        state["plans"] = plans
-        state["failures"] = _failures(nodes) if any(plan.attached for plan in plans) else []
+        _prepare(state, pod, nodes)
         return PreFilterResult()
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
@@ -80,7 +78,8 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlu
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
         if "plans" not in state:
-            raise RuntimeError(f"{self.name} is enabled for filter and not for preFilter: enable it for both")
+            # A configuration that disables PreFilter alone.
+            _prepare(state, pod, nodes)
         plans: tuple[_Plan, _Plan] = state["plans"]
         masks = _all_masks(plans, state["failures"], nodes)
         if not isinstance(masks, np.ndarray):
@@ -101,6 +100,13 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlu
             ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD),
             ClusterEvent(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE),
         )
+
+
+def _prepare(state: CycleState, pod: PodInfo, nodes: NodeView) -> None:
+    """Note what the pod attaches, and what can be wrong with volumes of others."""
+    plans = tuple(_plan(pod, nodes, has_csi_node=has_csi_node) for has_csi_node in (False, True))
+    state["plans"] = plans
+    state["failures"] = _failures(nodes) if any(plan.attached for plan in plans) else []
 
 
 def _not_installed(driver: str) -> str:

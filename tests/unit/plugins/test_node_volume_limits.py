@@ -588,12 +588,6 @@ def test_a_pod_with_one_does_not_and_has_no_signature(volume: Volume) -> None:
     assert isinstance(PLUGIN.sign(PodInfo(pod)), Unsignable)
 
 
-def test_without_prefilter_the_cycle_fails() -> None:
-    nodes = one_node().table.columns(PLUGIN)
-    with pytest.raises(RuntimeError, match="enable it for both"):
-        PLUGIN.filter({}, PodInfo(make_pod()), nodes)
-
-
 def test_events() -> None:
     assert PLUGIN.events_to_register() == (
         ClusterEvent(EventResource.CSI_NODE, ActionType.ADD),
