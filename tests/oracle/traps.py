@@ -27,6 +27,7 @@ from tests.oracle.builders import (
     taint,
 )
 from tests.oracle.draw import MI, Json
+from tests.oracle.traps_bad_storage import BAD_INPUT
 from tests.oracle.traps_beyond import BEYOND
 
 UP = [(0, 0), (100, 10)]
@@ -574,4 +575,4 @@ PROFILES = (
     ),
 )
 
-TRAPS: tuple[Trap, ...] = (*SCORES, *RESOURCES, *NODE_SELECTION, *PROFILES, *BEYOND)
+TRAPS: tuple[Trap, ...] = (*SCORES, *RESOURCES, *NODE_SELECTION, *PROFILES, *BEYOND, *BAD_INPUT)
