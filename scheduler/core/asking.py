@@ -42,6 +42,7 @@ def ask(
         return Status(Code.ERROR, (str(error),))
 
 
-def error_of(stage: Stage, plugin: BindingCyclePlugin, status: Status) -> Failure:
-    """What is told of an answer that is neither a success nor a rejection."""
+def error_of(state: State, stage: Stage, plugin: BindingCyclePlugin, status: Status) -> Failure:
+    """Count an answer that is neither a success nor a rejection, and say what is told of it."""
+    state.measurements.stage_errors[plugin.name, stage.value] += 1
     return Failure(REASON_ERROR, f'running {stage.value} plugin "{plugin.name}": {status.message}')

@@ -158,7 +158,7 @@ def _step(state: State, cycle: BindingCycle, run: PreBindRun, now: float) -> Fai
         status = step if isinstance(step, Status) else step.status
         if status.code.is_rejected:
             return Failure(REASON_UNSCHEDULABLE, status.message)
-        return error_of(Stage.PRE_BIND, plugin, status)
+        return error_of(state, Stage.PRE_BIND, plugin, status)
     run.take(step)
     state.binding_cycles.wait_for(cycle.pod.uid, run)
     return None

@@ -71,6 +71,7 @@ def schedule_one(state: State, now: float) -> CycleResult | None:
         return _decide(state, queued, profile, now)
     except PluginFailure as failure:
         state.measurements.plugin_failures[failure.plugin] += 1
+        state.measurements.stage_errors[failure.plugin, failure.stage.value] += 1
         return _fail(state, queued, now, reason=REASON_ERROR, message=str(failure))
 
 

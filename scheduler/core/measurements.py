@@ -49,6 +49,8 @@ class Measurements:
         """Objects that could not be understood, by kind."""
         self.plugin_failures: Counter[str] = Counter()
         """By plugin."""
+        self.stage_errors: Counter[tuple[str, str]] = Counter()
+        """Attempts that a plugin ended with an error, by (plugin, extension point)."""
 
     def attempt(self, result: str, scheduler_name: str, seconds: float) -> None:
         """An attempt that got as far as a bind has ended."""

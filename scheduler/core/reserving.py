@@ -37,7 +37,7 @@ def _reserve(state: State, cycle: BindingCycle, now: float) -> Failure | None:
         if status.code.is_rejected:
             return unfit(status._replace(plugin=plugin.name))
         if status.code is not Code.SUCCESS:
-            return error_of(Stage.RESERVE, plugin, status)
+            return error_of(state, Stage.RESERVE, plugin, status)
     return None
 
 
@@ -51,7 +51,7 @@ def _permit(state: State, cycle: BindingCycle, now: float) -> Failure | None:
         if status.code is Code.WAIT:
             timeouts[plugin.name] = timeout
         elif status.code is not Code.SUCCESS:
-            return error_of(Stage.PERMIT, plugin, status)
+            return error_of(state, Stage.PERMIT, plugin, status)
     if timeouts:
         cycle.wait = PermitWait(cycle.pod, cycle.node_name, now, timeouts, state.binding_cycles.settled.append)
     return None

@@ -13,9 +13,13 @@ from prometheus_client.registry import Collector
 from scheduler.batch.outcomes import Attempt, Bypass, Flush
 from scheduler.core.measurements import ERROR, SCHEDULED, UNSCHEDULABLE, Histogram
 from scheduler.core.state import State
+from scheduler.profile.failure import Stage
 from scheduler.queue.queued_pod import Room
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+VOLUME_BINDING = "VolumeBinding"
+_VOLUME_OPERATIONS = {"predicate": Stage.FILTER, "assume": Stage.RESERVE, "bind": Stage.PRE_BIND}
 
 Counts = Mapping[tuple[str, ...], float]
 
@@ -170,6 +174,14 @@ class SchedulerCollector(Collector):
         for plugin, count in sorted(measurements.plugin_failures.items()):
             failures.add_metric([plugin], count)
         yield failures
+        stages = CounterMetricFamily(
+            "scheduler_volume_scheduling_stage_error",
+            "Attempts that VolumeBinding ended with an error, by what it was about to do.",
+            labels=["operation"],
+        )
+        for operation, point in _VOLUME_OPERATIONS.items():
+            stages.add_metric([operation], measurements.stage_errors[VOLUME_BINDING, point.value])
+        yield stages
 
     def _cache_size(self) -> Metric:
         size = GaugeMetricFamily("scheduler_cache_size", "Objects in the cache.", labels=["type"])

@@ -117,8 +117,8 @@ MUTANTS = (
         ("reversed(list(cycle.taking_part(cycle.profile.reserve)))", "cycle.taking_part(cycle.profile.reserve)"),
         # A rejection has no plugin to wait for.
         (
-            "        if status.code.is_rejected:\n            return unfit(status._replace(plugin=plugin.name))\n        if status.code is not Code.SUCCESS:\n            return error_of(Stage.RESERVE",
-            "        if status.code.is_rejected:\n            return unfit(status)\n        if status.code is not Code.SUCCESS:\n            return error_of(Stage.RESERVE",
+            "        if status.code.is_rejected:\n            return unfit(status._replace(plugin=plugin.name))\n        if status.code is not Code.SUCCESS:\n            return error_of(state, Stage.RESERVE",
+            "        if status.code.is_rejected:\n            return unfit(status)\n        if status.code is not Code.SUCCESS:\n            return error_of(state, Stage.RESERVE",
         ),
         # A pre-flight that makes no sense is taken for work.
         ("        if status.code not in (Code.SUCCESS, Code.SKIP):\n", "        if status.code is Code.ERROR:\n"),

@@ -101,6 +101,19 @@ def test_a_rejected_pod_shows_under_its_plugin_and_its_event() -> None:
     assert found["scheduler_queue_incoming_pods_total", moved] == 1
 
 
+def test_errors_of_volume_binding_count_by_what_it_was_about_to_do() -> None:
+    """Each operation is there at zero; only VolumeBinding counts, and only at these points."""
+    scheduler = make_scheduler()
+    errors = scheduler.state.measurements.stage_errors
+    points = ["Filter", "Filter", "PreFilter", "PreBind"]
+    errors.update([("VolumeBinding", point) for point in points] + [("VolumeZone", "Reserve")])
+    found = samples(scheduler)
+
+    name = "scheduler_volume_scheduling_stage_error_total"
+    counts = {operation: found[name, (("operation", operation),)] for operation in ("predicate", "assume", "bind")}
+    assert counts == {"predicate": 2, "assume": 0, "bind": 1}
+
+
 def test_counters_of_other_parts_are_read_at_scrape_time() -> None:
     counts: dict[tuple[str, ...], float] = {("pods",): 1.0}
     made = registry(CountersCollector([("scheduler_relists", "Lists.", ["resource"], lambda: counts)]))

@@ -146,6 +146,9 @@ def test_an_error_is_told_as_one_and_the_pod_backs_off(answers: dict[str, Any], 
     assert points(diary)[-1] == "unreserve A"
     assert core.rooms(POD) == ["backoff"]
     assert core.state.measurements.plugin_failures["A"] == failures
+    stage = message.split()[1]
+    ended = {("A", stage): 1} if stage in ("Reserve", "Permit") else {}
+    assert core.state.measurements.stage_errors == ended
 
 
 def test_a_rejection_by_permit_is_told_as_one_node_that_does_not_fit() -> None:

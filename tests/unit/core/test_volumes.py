@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from scheduler.api.objects import Pod
+from scheduler.api.objects import LabelSelector, LabelSelectorRequirement, Pod
 from scheduler.api.storage import PersistentVolumeClaim, StorageObject
 from scheduler.core.instruction import BindPod, Instruction, PatchObject, PatchPodStatus
 from scheduler.core.stimulus import StorageObjectApplied
@@ -93,6 +93,7 @@ class TestProvisioning:
         assert ON_NODE in core.rooms(self.POD)
         core.tick(602.0)
         assert core.rooms(self.POD) == ["backoff"]
+        assert core.state.measurements.stage_errors == {("VolumeBinding", "PreBind"): 1}
 
     def test_a_refused_write_sends_the_pod_back_and_leaves_the_claim_as_it_was(self) -> None:
         core = cluster(DYNAMIC, self.CLAIM)
@@ -100,6 +101,7 @@ class TestProvisioning:
         core.patch_failed(written.number, "the object has been modified", at=2.0)
         assert core.rooms(self.POD) == ["backoff"]
         assert core.state.cache.storage.claim("default", "data") == self.CLAIM
+        assert core.state.measurements.stage_errors == {("VolumeBinding", "PreBind"): 1}
 
     def test_the_next_pod_of_the_claim_goes_to_the_node_that_was_selected(self) -> None:
         core = cluster(DYNAMIC, self.CLAIM)
@@ -185,3 +187,15 @@ def test_a_pod_that_changes_while_its_volumes_are_bound_goes_on() -> None:
     core.scheduler.handle(StorageObjectApplied(now=2.0, subject=make_volume("pvc-1", storage_class="dynamic")))
     done = {"annotations": {SELECTED: node, **COMPLETED}}
     assert len(binds(show(core, claim, "3", 3.0, metadata=done, volume_name="pvc-1"))) == 1
+
+
+def test_a_claim_with_a_selector_that_cannot_be_read_fails_in_filter() -> None:
+    selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="a", operator="Near")])
+    claim = make_claim(version="1")
+    core = cluster(
+        make_class(), replace(claim, spec=replace(claim.spec, selector=selector)), make_volume("a", node="n1")
+    )
+    pod = make_pod_with("data")
+    core.pods(pod, at=1.0)
+    assert core.decide(1.0).outcome == "error"
+    assert core.state.measurements.stage_errors == {("VolumeBinding", "Filter"): 1}
