@@ -29,6 +29,7 @@ from tests.oracle.builders import (
 from tests.oracle.draw import MI, Json
 from tests.oracle.traps_bad_storage import BAD_INPUT
 from tests.oracle.traps_beyond import BEYOND
+from tests.oracle.traps_field import FIELD
 
 UP = [(0, 0), (100, 10)]
 PORT: Json = {"containerPort": 80, "hostPort": 80}
@@ -575,4 +576,4 @@ PROFILES = (
     ),
 )
 
-TRAPS: tuple[Trap, ...] = (*SCORES, *RESOURCES, *NODE_SELECTION, *PROFILES, *BEYOND, *BAD_INPUT)
+TRAPS: tuple[Trap, ...] = (*SCORES, *RESOURCES, *NODE_SELECTION, *PROFILES, *BEYOND, *BAD_INPUT, *FIELD)
