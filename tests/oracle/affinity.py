@@ -9,7 +9,7 @@ KEYS = (*LABELS, ZONE, HOSTNAME, "absent")
 def requirement(draw: Draw, nodes: list[str]) -> Json:
     key = draw.pick(KEYS)
     known = {ZONE: ("a", "b", "c", "d"), HOSTNAME: tuple(nodes) or ("n1",)}.get(key, LABELS.get(key, ("x",)))
-    operator = draw.weighted({"In": 30, "NotIn": 18, "Exists": 12, "DoesNotExist": 12, "Gt": 6, "Lt": 6})
+    operator = draw.weighted({"In": 30, "NotIn": 18, "Exists": 12, "DoesNotExist": 12, "Gt": 8, "Lt": 8})
     if operator in ("Gt", "Lt"):
         key, known = ("cores" if draw.chance(0.9) else key), ("3", "4", "8", "15", "0", "9223372036854775806")
         return {"key": key, "operator": operator, "values": [draw.pick(known)]}
@@ -122,7 +122,7 @@ def node_selector(draw: Draw) -> dict[str, str]:
 
 
 def toleration(draw: Draw) -> Json:
-    made: Json = {"operator": draw.weighted({"Exists": 40, "Equal": 30, "": 20, "Lt": 3, "Gt": 3, "Near": 2})}
+    made: Json = {"operator": draw.weighted({"Exists": 40, "Equal": 30, "": 20, "Lt": 6, "Gt": 6, "Near": 6})}
     if not made["operator"]:
         del made["operator"]
     if not draw.chance(0.15):

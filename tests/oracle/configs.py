@@ -136,7 +136,7 @@ def plugins(draw: Draw) -> Json:
         }
     if draw.chance(0.05):
         made["preScore"] = {"disabled": [{"name": draw.pick(("NodeAffinity", "NodeResourcesFit"))}]}
-    if draw.chance(0.06):
+    if draw.chance(0.09):
         # What a plugin reads was not prepared: the pod's whole cycle fails where the plugin has no way around.
         point, name = draw.pick(
             (
@@ -164,7 +164,10 @@ def multi_point(draw: Draw) -> Json:
 
 def score_point(draw: Draw) -> Json:
     if draw.chance(0.2):
-        return {"disabled": [{"name": "*"}], "enabled": [weighted(draw, name) for name in draw.some(SCORERS, 0, 4)]}
+        return {
+            "disabled": [{"name": "*"}],
+            "enabled": [weighted(draw, name) for name in draw.some(SCORERS, 0, draw.pick((0, 4, 4, 4)))],
+        }
     names = draw.some(SCORERS, 1, 3)
     made: Json = {"enabled": [weighted(draw, name) for name in names]}
     if draw.chance(0.5):

@@ -37,7 +37,13 @@ func (o *oracle) countStatus(point string, s status) {
 	}
 	for _, reason := range s.Reasons {
 		reason = namesIn.ReplaceAllString(reason, "NAME")
+		if gates, _, found := strings.Cut(reason, ": ["); found && s.Plugin == "SchedulingGates" {
+			reason = gates
+		}
 		if words := strings.SplitN(reason, ": ", 3); words[0] == "parsing pod" {
+			if strings.HasPrefix(words[1], "[") {
+				words[1] = "several"
+			}
 			reason = strings.Join(words[:2], ": ") // what follows says what is wrong with a selector, in many ways
 		}
 		o.count(strings.Join([]string{point, s.Plugin, s.Code, reason}, "/"))
@@ -123,6 +129,7 @@ func (o *oracle) countPod(pod *v1.Pod) {
 	o.countConstraints(pod)
 	o.countTerms("pod", pod.Spec.Affinity)
 	o.countVolumes("pod", pod)
+	o.countFeatures(pod)
 	affinity := pod.Spec.Affinity
 	if affinity != nil && affinity.NodeAffinity != nil {
 		if required := affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {

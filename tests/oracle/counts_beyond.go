@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
@@ -45,9 +46,38 @@ func (o *oracle) countConstraints(pod *v1.Pod) {
 			o.count("spread/nodeTaintsPolicy " + string(*c.NodeTaintsPolicy))
 		}
 	}
+	o.countIf(len(pod.OwnerReferences) > 0 && metav1.GetControllerOf(pod) == nil, "spread/owner that does not control")
 	if owner := metav1.GetControllerOf(pod); owner != nil {
-		o.count("spread/controller " + owner.APIVersion + " " + owner.Kind)
+		switch kind := owner.APIVersion + " " + owner.Kind; kind {
+		case "v1 ReplicationController", "apps/v1 ReplicaSet", "apps/v1 StatefulSet":
+			o.count("spread/controller " + kind)
+		default:
+			known := slices.Contains([]string{"ReplicationController", "ReplicaSet", "StatefulSet"}, owner.Kind)
+			o.countIf(known, "spread/controller of another group or version")
+			o.countIf(!known, "spread/controller of another kind")
+		}
 	}
+}
+
+// countFeatures says which rules find that a pod needs a feature of its node.
+func (o *oracle) countFeatures(pod *v1.Pod) {
+	restarts, mounts := false, false
+	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, rule := range c.RestartPolicyRules {
+			restarts = restarts || rule.Action == v1.ContainerRestartRuleActionRestartAllContainers
+		}
+		for _, mount := range c.VolumeMounts {
+			mounts = mounts || len(mount.BindMountOptions) > 0
+		}
+	}
+	for _, c := range pod.Spec.EphemeralContainers {
+		for _, mount := range c.VolumeMounts {
+			o.countIf(len(mount.BindMountOptions) > 0, "feature/bind mount options of an ephemeral container")
+		}
+	}
+	o.countIf(restarts, "feature/restart of all containers")
+	o.countIf(mounts, "feature/bind mount options")
+	o.countIf(pod.Spec.HostNetwork && pod.Spec.HostUsers != nil && !*pod.Spec.HostUsers, "feature/user namespace on the host's network")
 }
 
 func kindOfSelector(s *metav1.LabelSelector) string {

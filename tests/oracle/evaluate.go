@@ -73,7 +73,7 @@ func (o *oracle) snapshotFor(pod *v1.Pod) *cache.Snapshot {
 // evaluate runs PreFilter once, Filter on every node that PreFilter left, and Score on every node that passed.
 // It goes through the framework, not through schedulePod: no sampling of nodes, nominated pods, extenders or PostFilter.
 func (o *oracle) evaluate(pod *v1.Pod) (*evaluation, error) {
-	if pod.Spec.NodeName != "" {
+	if pod.Spec.NodeName != "" && o.alone == "" {
 		o.count("pod/bound")
 		pod = pod.DeepCopy()
 		pod.Spec.NodeName = ""
@@ -115,6 +115,7 @@ func (o *oracle) filter(answer *evaluation, profile framework.Framework, cycle f
 		name, s := node.Node().Name, outside
 		if result.AllNodes() || result.NodeNames.Has(name) {
 			s = profile.RunFilterPlugins(o.ctx, cycle, pod, node)
+			o.countFilterBranches(pod, node, statusOf(s))
 		}
 		if !s.IsSuccess() && !s.IsRejected() {
 			return nil, s.AsError()
@@ -169,12 +170,21 @@ func (o *oracle) score(answer *evaluation, profile framework.Framework, cycle fw
 	slices.Sort(answer.Best)
 	o.countScores(profile.ProfileName(), answer)
 	o.countScoresBeyond(pod, answer)
+	o.countScoreBranches(profile.ProfileName(), pod, feasible, answer)
 	return nil
 }
 
-// errorSource keeps what tells errors of a cycle apart: the point and the plugin.
+// Errors of one plugin at one point that have causes of their own.
+var causes = []string{"PersistentVolumeClaim had no name", "was not created for", "VolumeBindingMode not set"}
+
+// errorSource keeps what tells errors of a cycle apart: the point, the plugin, and which of several causes.
 func errorSource(err error) string {
 	words := strings.Split(err.Error(), ": ")
+	for _, cause := range causes {
+		if strings.Contains(err.Error(), cause) {
+			return words[0] + ": " + cause
+		}
+	}
 	if len(words) > 1 && strings.HasPrefix(words[1], "plugin ") {
 		plugin, _, _ := strings.Cut(words[1], " returns ")
 		return words[0] + ": " + plugin

@@ -14,7 +14,7 @@ PLUGINS: dict[str, tuple[str, ...]] = {
     "volumes": ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
     "features": ("NodeDeclaredFeatures",),
 }
-OFTEN = {"spread": 30.0, "pod affinity": 30.0, "volumes": 40.0, "features": 6.0}
+OFTEN = {"spread": 30.0, "pod affinity": 30.0, "volumes": 40.0, "features": 9.0}
 ARGS = {
     "spread": ("PodTopologySpread", spread.args),
     "pod affinity": ("InterPodAffinity", pod_affinity.args),
@@ -124,8 +124,18 @@ def objects(draw: Draw, setting: Setting, nodes: list[str], pods: list[Json]) ->
     return list({key_of(one): one for one in made}.values())
 
 
-def one_object(draw: Draw, setting: Setting, nodes: list[str]) -> Json | None:
-    """One new or changed object of the kinds that the setting's rules read."""
+def one_object(draw: Draw, setting: Setting, nodes: list[str], known: list[tuple[str, str, str]]) -> Json | None:
+    """One new or changed object of the kinds that the setting's rules read; often of a kind that is there.
+
+    Args:
+        known: kind, namespace and name of the objects that there are.
+    """
+    if known and draw.chance(0.4):
+        wanted = draw.pick(sorted({kind for kind, _, _ in known}))
+        like = draw.pick([key for key in known if key[0] == wanted])
+        if like[0] in storage.KINDS:
+            return storage.one_object(draw, nodes, like[0])
+        return namespace(draw, like[2]) if like[0] == "Namespace" else spread.one_object(draw, like)
     kinds = sorted(setting.families & {"pod affinity", "spread", "volumes"})
     match draw.pick(kinds) if kinds else "":
         case "pod affinity":

@@ -15,7 +15,9 @@ from tests.oracle.families import make_existing, make_node, make_pod, make_setti
 from tests.oracle.families import objects as other_objects
 from tests.oracle.pods import NAMESPACES
 from tests.oracle.program import missing
+from tests.oracle.rare import touch
 from tests.oracle.refused import guard, refuse
+from tests.oracle.scene import Scene
 from tests.oracle.steps import Cluster
 
 REFUSED = "refused"
@@ -36,6 +38,7 @@ THEMES: dict[str, float] = {
     "images": 9,
     "profiles": 8,
 }
+RARE, RARE_SEQUENCE = 0.64, 0.75  # so often a case is made one of what chance reaches too seldom (rare.py)
 # What cannot be read as a line, a pod or an object.
 UNREADABLE = (
     "{",
@@ -105,10 +108,12 @@ def case(seed: int, index: int, *, nodes: int = 12, pods: int = 25) -> Case:
     return Case(f"{name}-{setting.theme}", (encode(line),))
 
 
-def cluster(draw: Draw, nodes: int, pods: int) -> tuple[Setting, list[Json], list[Json], list[Json], Json | None, Json]:
+def cluster(
+    draw: Draw, nodes: int, pods: int, rarely: float = RARE
+) -> tuple[Setting, list[Json], list[Json], list[Json], Json | None, Json]:
     """What the case is about, nodes, pods, all other objects, the configuration and the pod to evaluate."""
-    setting = make_setting(draw, THEMES)
-    low, high = (3, 7) if setting.looks_beyond else (1, draw.pick((min(3, nodes), nodes)))
+    setting, rare = make_setting(draw, THEMES), draw.chance(rarely)
+    low, high = (3, 7) if setting.looks_beyond or rare else (1, draw.pick((min(3, nodes), nodes)))
     names = [f"n{i + 1}" for i in range(draw.whole(min(low, nodes), min(high, nodes)))]
     made_nodes = [make_node(draw, name, f"uid-{name}", setting) for name in names]
     count = draw.whole(0, draw.pick((min(6, pods), pods)))
@@ -120,6 +125,10 @@ def cluster(draw: Draw, nodes: int, pods: int) -> tuple[Setting, list[Json], lis
     config, profiles = configuration(draw, setting, names)
     wanted = wanted_pod(draw, setting, names, profiles, made_pods)
     others = other_objects(draw, setting, names, [*made_pods, wanted])
+    if rare:
+        scene = Scene(draw, made_nodes, made_pods, others, config, wanted)
+        touch(scene)
+        config = scene.config
     return setting, made_nodes, made_pods, others, config, wanted
 
 
@@ -153,7 +162,7 @@ def sequence(
 ) -> Case:
     """Sequence `index` of a seed, of at most `steps` or `exactly` so many; a few shapes of pods come again and again."""
     draw = Draw(f"{seed}/sequence/{index}")
-    setting, made_nodes, made_pods, others, config, wanted = cluster(draw, nodes, pods)
+    setting, made_nodes, made_pods, others, config, wanted = cluster(draw, nodes, pods, RARE_SEQUENCE)
     names = [one["metadata"]["name"] for one in made_nodes]
     shapes = [wanted, *(make_pod(draw, f"shape{i}", "", setting, names) for i in range(draw.whole(0, 2)))]
     for shape in shapes[1:]:

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 )
 
@@ -56,6 +57,9 @@ func (o *oracle) serve(in io.Reader, out io.Writer, each bool) error {
 			if err != nil {
 				return err
 			}
+			if o.alone != "" {
+				o.counts = aloneCounts(o.counts)
+			}
 			for what, count := range o.counts {
 				o.total[what] += count
 			}
@@ -91,7 +95,11 @@ func (o *oracle) answer(data []byte) (result any) {
 		o.count("error/" + kind)
 		return failure{Error: err.Error()}
 	}
-	evaluated, err := o.evaluate(request)
+	evaluate := o.evaluate
+	if o.alone != "" {
+		evaluate = func(pod *v1.Pod) (*evaluation, error) { return o.evaluateAlone(o.alone, pod) }
+	}
+	evaluated, err := evaluate(request)
 	if err != nil {
 		o.count("error/cycle/" + errorSource(err))
 		return failure{Error: err.Error()}

@@ -49,7 +49,7 @@ def args(draw: Draw) -> Json:
     """Of InterPodAffinity."""
     made: Json = {}
     if draw.chance(0.8):
-        made["hardPodAffinityWeight"] = draw.pick((0, 1, 2, 10, 100))
+        made["hardPodAffinityWeight"] = draw.pick((0, 0, 1, 2, 10, 100))
     if draw.chance(0.5):
         made["ignorePreferredTermsOfExistingPods"] = draw.chance(0.6)
     return made

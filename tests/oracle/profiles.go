@@ -42,6 +42,7 @@ type oracle struct {
 	cached   map[string]*profileSet
 	state    *state
 	profiles *profileSet
+	alone    string         // the plugin that the line at hand asks alone, if it does
 	counts   map[string]int // of the line at hand
 	total    map[string]int
 }
@@ -52,6 +53,7 @@ type profileSet struct {
 	first      string
 	strategies map[string]string   // of NodeResourcesFit, by scheduler name
 	described  map[string][]string // what a profile's arguments are counted as
+	args       map[string]branchArgs
 }
 
 func newOracle(missing ...string) *oracle {
@@ -82,10 +84,11 @@ func (o *oracle) profilesFor(raw json.RawMessage) (*profileSet, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &profileSet{first: cfg.Profiles[0].SchedulerName, strategies: map[string]string{}, described: map[string][]string{}}
+	set := &profileSet{first: cfg.Profiles[0].SchedulerName, strategies: map[string]string{}, described: map[string][]string{}, args: map[string]branchArgs{}}
 	for i := range cfg.Profiles {
 		o.withoutMissing(cfg.Profiles[i].Plugins)
 		set.described[cfg.Profiles[i].SchedulerName] = describe(&cfg.Profiles[i])
+		set.args[cfg.Profiles[i].SchedulerName] = branchArgsOf(&cfg.Profiles[i])
 		for _, c := range cfg.Profiles[i].PluginConfig {
 			if args, ok := c.Args.(*config.NodeResourcesFitArgs); ok && args.ScoringStrategy != nil {
 				set.strategies[cfg.Profiles[i].SchedulerName] = string(args.ScoringStrategy.Type)

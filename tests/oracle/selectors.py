@@ -48,7 +48,7 @@ def topology_of_node(draw: Draw, labels: dict[str, str], gaps: float) -> None:
         labels[HOSTNAME] = "twin"
 
 
-def label_selector(draw: Draw, *, broken: float = 0.03, empty: float = 0.08, nil: float = 0.04) -> Json | None:
+def label_selector(draw: Draw, *, broken: float = 0.03, empty: float = 0.08, nil: float = 0.05) -> Json | None:
     """A selector of pods; None stands for none at all, which is not the empty one."""
     if draw.chance(nil):
         return None
@@ -69,7 +69,7 @@ def label_selector(draw: Draw, *, broken: float = 0.03, empty: float = 0.08, nil
 
 def requirement(draw: Draw) -> Json:
     key = draw.pick((*POD_LABELS, "absent"))
-    operator = draw.weighted({"In": 40, "NotIn": 25, "Exists": 20, "DoesNotExist": 15})
+    operator = draw.weighted({"In": 38, "NotIn": 24, "Exists": 22, "DoesNotExist": 19})
     if operator in ("Exists", "DoesNotExist"):
         return {"key": key, "operator": operator}
     return {"key": key, "operator": operator, "values": draw.some(POD_LABELS.get(key, ("x",)), 1, 2)}
@@ -92,7 +92,7 @@ def namespace(draw: Draw, name: str) -> Json:
 
 
 def namespace_selector(draw: Draw) -> Json:
-    match draw.weighted({"all": 25, "team": 40, "name": 15, "not": 12, "broken": 4, "nobody": 4}):
+    match draw.weighted({"all": 25, "team": 40, "name": 15, "not": 24, "broken": 7, "nobody": 4}):
         case "all":
             return {}
         case "name":

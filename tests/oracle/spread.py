@@ -14,7 +14,7 @@ def constraint(draw: Draw, action: str | None = None) -> Json:
         "topologyKey": draw.weighted({ZONE: 50, HOSTNAME: 25, RACK: 23, "absent": 2}),
         "whenUnsatisfiable": action or draw.pick(("DoNotSchedule", "ScheduleAnyway")),
     }
-    selector = label_selector(draw, broken=0.08, empty=0.08, nil=0.05)
+    selector = label_selector(draw, broken=0.08, empty=0.08, nil=0.09)
     if selector is not None:
         made["labelSelector"] = selector
     if made["whenUnsatisfiable"] == "DoNotSchedule" and draw.chance(0.3):
@@ -70,10 +70,16 @@ def objects(draw: Draw) -> list[Json]:
     return draw.several(1, 6, lambda: one_object(draw))
 
 
-def one_object(draw: Draw) -> Json:
-    """A Service or a controller; its selector may be absent, empty, or (of a ReplicaSet) one that cannot be parsed."""
-    kind = draw.weighted({"Service": 45, "ReplicationController": 15, "ReplicaSet": 25, "StatefulSet": 15})
+def one_object(draw: Draw, like: tuple[str, str, str] | None = None) -> Json:
+    """A Service or a controller; its selector may be absent, empty, or (of a ReplicaSet) one that cannot be parsed.
+
+    Args:
+        like: kind, namespace and name of the object to make, if they are not to be drawn.
+    """
+    kind = draw.weighted({"Service": 40, "ReplicationController": 18, "ReplicaSet": 24, "StatefulSet": 18})
     name, namespace = draw.pick(("one", "two")), draw.pick(NAMESPACES)
+    if like is not None:
+        kind, namespace, name = like
     spec: Json = {}
     if kind in ("Service", "ReplicationController"):
         if draw.chance(0.92):

@@ -19,6 +19,7 @@ type line struct {
 	Delete  []reference        `json:"delete"`
 	Pod     json.RawMessage    `json:"pod"`
 	Config  json.RawMessage    `json:"config"`
+	Alone   string             `json:"alone"` // the plugin that is asked alone (alone.go)
 }
 
 type reference struct {
@@ -54,6 +55,7 @@ func (s *state) copy() *state {
 // The second result says what was wrong: "line" or "config".
 func (o *oracle) read(data []byte) (*v1.Pod, string, error) {
 	var l line
+	o.alone = ""
 	if err := json.Unmarshal(data, &l); err != nil {
 		return nil, "line", fmt.Errorf("unreadable line: %w", err)
 	}
@@ -81,7 +83,7 @@ func (o *oracle) read(data []byte) (*v1.Pod, string, error) {
 			return nil, "config", err
 		}
 	}
-	o.state, o.profiles = next, profiles
+	o.state, o.profiles, o.alone = next, profiles, l.Alone
 	return pod, "", nil
 }
 

@@ -56,8 +56,8 @@ class Cluster:
                 self._pod_labels: 3,
                 self._pod_bound: 6,
                 self._pod_replaced: 4,
-                self._object_applied: 24 if self.setting.looks_beyond else 0,
-                self._object_deleted: 5 if self.setting.looks_beyond else 0,
+                self._object_applied: 32 if self.setting.looks_beyond else 0,
+                self._object_deleted: 9 if self.setting.looks_beyond else 0,
             }
         )
         change()
@@ -196,7 +196,7 @@ class Cluster:
 
     def _object_applied(self) -> None:
         """A new object of another kind, a new state of a known one, or another one under its name."""
-        if one := one_object(self.draw, self.setting, list(self.nodes)):
+        if one := one_object(self.draw, self.setting, list(self.nodes), list(self.others)):
             before = self.others.get(key_of(one))
             if before is not None and self.draw.chance(0.15):
                 self._delete(before)
@@ -206,8 +206,10 @@ class Cluster:
             self._apply(one)
 
     def _object_deleted(self) -> None:
+        """Of any kind, also when there are few of it."""
         if self.others:
-            self._delete(copy.deepcopy(self.draw.pick(list(self.others.values()))))
+            kind = self.draw.pick(sorted({one["kind"] for one in self.others.values()}))
+            self._delete(copy.deepcopy(self.draw.pick([one for one in self.others.values() if one["kind"] == kind])))
 
     def _pod_bound(self) -> None:
         pending = [pod for pod in self.pods.values() if not pod["spec"].get("nodeName")]

@@ -243,8 +243,19 @@ def attachment(draw: Draw, name: str, nodes: list[str]) -> Json:
     return made | {"metadata": meta("VolumeAttachment", name)}
 
 
-def one_object(draw: Draw, nodes: list[str]) -> Json:
-    """Any one object, under one of the names in use."""
+KINDS = {
+    "StorageClass": "class",
+    "PersistentVolumeClaim": "claim",
+    "PersistentVolume": "volume",
+    "CSINode": "node",
+    "CSIDriver": "driver",
+    "CSIStorageCapacity": "capacity",
+    "VolumeAttachment": "attachment",
+}
+
+
+def one_object(draw: Draw, nodes: list[str], like: str = "") -> Json:
+    """Any one object, or one of the kind `like`, under one of the names in use."""
     makers: dict[str, Callable[[], Json]] = {
         "class": lambda: storage_class(draw, draw.pick(tuple(CLASSES))),
         "claim": lambda: claim(draw, draw.pick(CLAIMS), draw.pick(NAMESPACES), nodes),
@@ -255,15 +266,15 @@ def one_object(draw: Draw, nodes: list[str]) -> Json:
         "attachment": lambda: attachment(draw, draw.pick(("a0", "a1", "a2")), nodes),
     }
     likely: dict[str, float] = {
-        "class": 10,
+        "class": 16,
         "claim": 35,
         "volume": 25,
         "node": 10,
         "driver": 5,
         "capacity": 10,
-        "attachment": 5,
+        "attachment": 10,
     }
-    return makers[draw.weighted(likely)]()
+    return makers[KINDS[like] if like else draw.weighted(likely)]()
 
 
 def objects(draw: Draw, nodes: list[str]) -> list[Json]:

@@ -48,7 +48,7 @@ def dress_pod(draw: Draw, pod: Json, *, running: bool) -> None:
     for kind in kinds:
         match kind:
             case "claim":
-                name = draw.pick(CLAIMS) if draw.chance(0.97) else draw.pick(("unknown", ""))
+                name = draw.pick(CLAIMS) if draw.chance(0.94) else draw.pick(("unknown", ""))
                 made.append({"persistentVolumeClaim": {"claimName": name}})
             case "ephemeral":
                 made.append({"ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
@@ -87,7 +87,7 @@ def args(draw: Draw) -> Json:
     made: Json = {}
     if draw.chance(0.3):
         made["bindTimeoutSeconds"] = draw.pick((1, 600))
-    if draw.chance(0.8):
+    if draw.chance(0.9):
         points = sorted(draw.some(range(101), 1, 4))
         made["shape"] = [{"utilization": point, "score": draw.whole(0, 10)} for point in points]
     return made
