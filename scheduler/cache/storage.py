@@ -16,10 +16,10 @@ from scheduler.api.storage import (
     StorageClass,
     StorageObject,
     VolumeAttachment,
-    class_of_volume,
 )
 from scheduler.cache.assumed_objects import AssumedObjects
 from scheduler.cache.grouped_objects import GroupedObjects
+from scheduler.cache.volume_shelf import VolumeShelf, VolumeShelves
 from scheduler.framework.pod_info import PodInfo
 
 Assumable: TypeAlias = PersistentVolume | PersistentVolumeClaim
@@ -48,7 +48,7 @@ class StorageIndex:
             "CSIStorageCapacity": self._capacities,
             "VolumeAttachment": self._attachments,
         }
-        self._volumes_by_class: GroupedObjects[PersistentVolume] = GroupedObjects()
+        self._volumes_by_class = VolumeShelves()
         self._volumes_by_claim: GroupedObjects[PersistentVolume] = GroupedObjects()
         self._claims_by_volume: GroupedObjects[PersistentVolumeClaim] = GroupedObjects()
         self._attachments_by_volume: GroupedObjects[VolumeAttachment] = GroupedObjects()
@@ -74,7 +74,7 @@ class StorageIndex:
     def csi_driver(self, name: str) -> CSIDriver | None:
         return self._csi_drivers.get(name)
 
-    def volumes_of_class(self, class_name: str) -> tuple[PersistentVolume, ...]:
+    def volumes_of_class(self, class_name: str) -> VolumeShelf:
         return self._volumes_by_class.of(class_name)
 
     def volumes_for_claim(self, namespace: str, name: str) -> tuple[PersistentVolume, ...]:
@@ -187,7 +187,7 @@ class StorageIndex:
         volume = self.volumes.get(name)
         assert volume is not None
         claim = volume.spec.claim_ref
-        self._volumes_by_class.put(name, class_of_volume(volume), volume)
+        self._volumes_by_class.put(volume)
         self._volumes_by_claim.put(name, None if claim is None else f"{claim.namespace}/{claim.name}", volume)
 
     def add_pod(self, pod: PodInfo) -> None:
@@ -201,6 +201,9 @@ class StorageIndex:
             self._claim_users[key] -= 1
             if not self._claim_users[key]:
                 del self._claim_users[key]
+
+    def volume_names_by_class(self) -> dict[str, list[str]]:
+        return {name: [one.metadata.name for one in shelf.objects()] for name, shelf in self._volumes_by_class.items()}
 
     def claims_in_use(self) -> dict[str, int]:
         """Number of users by ``namespace/name``."""

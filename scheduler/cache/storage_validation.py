@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scheduler.api.storage import volume_limits
+from scheduler.api.storage import class_of_volume, volume_limits
 from scheduler.cache.csi_columns import UNLIMITED
 from scheduler.cache.pod_facts import VOLUMES
 from scheduler.cache.storage import claims_of
@@ -16,6 +16,7 @@ from scheduler.cache.volume_counts import all_claims_of
 from scheduler.cache.volume_uses import Disk, disks_of
 from scheduler.framework.attached_volumes import Attached, AttachError, attached_by, attached_without_pods
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.volume_facts import read_volume
 
 if TYPE_CHECKING:
     from scheduler.cache.cache import CachedPod
@@ -31,6 +32,7 @@ def check_storage(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
     _check_uses(table, pods_by_node)
     _check_counts(table, pods_by_node)
     _check_csi(table)
+    _check_shelves(table)
 
 
 def _same(what: str, held: Any, expected: Any) -> None:
@@ -115,3 +117,15 @@ def _check_csi(table: NodeTable) -> None:
         allowed = {row: each[driver] for row, each in limits.items() if driver in each}
         held = {row: limit for row, limit in enumerate(csi.limits(driver).tolist()) if limit != UNLIMITED}
         _same(f"limits of driver {driver}", held, allowed)
+
+
+def _check_shelves(table: NodeTable) -> None:
+    expected: dict[str, list[str]] = {}
+    for volume in sorted(table.storage.volumes, key=lambda one: one.metadata.name):
+        name = volume.metadata.name
+        expected.setdefault(class_of_volume(volume), []).append(name)
+        shelf = table.storage.volumes_of_class(class_of_volume(volume))
+        number = shelf.number_of(name)
+        held = None if number is None else shelf.listed().volumes[number]
+        _same(f"volume {name} of its class", held, read_volume(volume)._replace(reach=held.reach) if held else volume)
+    _same("volumes by class", table.storage.volume_names_by_class(), expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from scheduler.api.storage import (
     CSIDriver,
@@ -14,6 +14,9 @@ from scheduler.api.storage import (
     StorageObject,
     VolumeAttachment,
 )
+
+if TYPE_CHECKING:  # the volumes are found on views of nodes, and these know Storage
+    from scheduler.framework.volume_facts import ClassVolumes
 
 
 class Storage(Protocol):
@@ -32,8 +35,8 @@ class Storage(Protocol):
 
     def csi_driver(self, name: str) -> CSIDriver | None: ...
 
-    def volumes_of_class(self, class_name: str) -> tuple[PersistentVolume, ...]:
-        """Volumes of the class ("" for those without one), by name."""
+    def volumes_of_class(self, class_name: str) -> ClassVolumes:
+        """Volumes of the class ("" for those without one)."""
         ...
 
     def volumes_for_claim(self, namespace: str, name: str) -> tuple[PersistentVolume, ...]:

@@ -10,6 +10,9 @@ NODES = f"{UNIT}.py"
 CLAIMS = f"{UNIT}_claims.py"
 STEPS = f"{UNIT}_steps.py"
 COLUMNS = f"{UNIT}_properties.py"
+OVER_TIME = f"{UNIT}_over_time.py"
+RANKING = "tests/unit/framework/test_ranking.py"
+SHELF = "tests/unit/cache/test_volume_shelf.py"
 
 MUTANTS = (
     *mutants(
@@ -34,8 +37,12 @@ MUTANTS = (
         f"{FOLDER}/matching.py",
         f"{NODES} {COLUMNS}",
         ("volume.size < claim.size or volume.is_terminating", "volume.size <= claim.size or volume.is_terminating"),
-        ("volume.attributes_class != claim.attributes_class", "False"),
-        ("claim.access_modes <= volume.access_modes", "claim.access_modes & volume.access_modes"),
+        ("if volume.kind.mode == claim.mode and volume.kind", "if volume.kind"),
+        ("claim.mode and volume.kind.attributes_class == claim.attributes_class:", "claim.mode:"),
+        ("                and kind.attributes_class == claim.attributes_class\n", ""),
+        ("                kind.mode == claim.mode\n                and ", "                "),
+        ("claim.access_modes <= kind.access_modes", "bool(claim.access_modes & kind.access_modes)"),
+        ("if number is None or not is_bound_to(one, claim.object):", "if not is_bound_to(one, claim.object):"),
         ("np.where(reached, number, NONE), chosen)", "np.where(reached, number, chosen), chosen)"),
         ("                here &= gone != number\n", "                pass\n"),
     ),
@@ -57,11 +64,51 @@ MUTANTS = (
         ("for claim in (*selected, *others)", "for claim in (*others, *selected)"),
     ),
     *mutants(
-        f"{FOLDER}/reach.py",
+        "scheduler/framework/reach.py",
         f"{NODES} {COLUMNS}",
         ("term._replace(fields=())", "term"),
+    ),
+    *mutants(
+        "scheduler/framework/ranking.py",
+        f"{RANKING} {NODES} {COLUMNS} {OVER_TIME}",
         ("                position = position + (is_taken & (position < end))\n", "                break\n"),
-        ("numbers = np.where(_as_column(matches_term(self._rest, nodes)), numbers, 0)", "pass"),
+        ("numbers = np.where(as_column(matches_term(self._rest, nodes)), numbers, 0)", "pass"),
+        ("if values is not self._values or len(values)", "if len(values)"),
+        ("len(values) != len(self._by_id) or self._known", "self._known"),
+        (" or self._known != len(self._numbers):", ":"),
+        ("np.sort(asked * width + ranks)", "asked * width + ranks"),
+    ),
+    *mutants(
+        "scheduler/framework/volume_facts.py",
+        f"{NODES} {COLUMNS} {OVER_TIME}",
+        ("volume.status.phase == _AVAILABLE and ", ""),
+        (" and not is_terminating\n", "\n"),
+        ("spec.claim_ref is None", "True"),
+        ("if before is not None and before.object.spec.node_affinity == spec.node_affinity:", "if before is not None:"),
+    ),
+    *mutants(
+        "scheduler/cache/volume_shelf.py",
+        f"{SHELF} {OVER_TIME}",
+        ("if facts.size == before.size and facts.reach is before.reach:", "if facts.reach is before.reach:"),
+        ("if facts.size == before.size and facts.reach is before.reach:", "if facts.size == before.size:"),
+        ("            self._free.cells[known] = False\n", ""),
+        ("        self._free.cells[self._numbers.pop(name)] = False\n", "        self._numbers.pop(name)\n"),
+        ("        self._free.cells[number] = facts.is_free\n", "        self._free.cells[number] |= facts.is_free\n"),
+        (
+            "        if facts.is_free and not self._is_placed[number]:\n",
+            "        if not self._is_placed[number] and number % 2:\n",
+        ),
+        ("(rank >= bisect_left(self._keys, (size,)))", "(rank >= 0)"),
+        ("        is_wanted &= suitable[self._kind.values[:count]]\n", ""),
+        ("np.sort(rank[numbers[is_wanted[numbers]]])", "rank[numbers[is_wanted[numbers]]]"),
+        ("                self._keys.insert(position, key)\n", "                self._keys.append(key)\n"),
+        ("np.insert(self._order, position, number)", "np.append(self._order, number)"),
+        (
+            "            everything = [*self._order.tolist(), *self._to_place]\n",
+            "            everything = self._to_place\n",
+        ),
+        ("        if self._class_of.get(name, class_name) != class_name:\n", "        if False:\n"),
+        ("            tuple(self._volumes),\n", "            self._volumes,\n"),
     ),
     *mutants(
         f"{FOLDER}/scoring.py",

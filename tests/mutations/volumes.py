@@ -98,7 +98,14 @@ MUTANTS = (
         "scheduler/cache/storage.py",
         CACHE,
         ("            if subject.metadata.name in self.volumes.shown:\n", "            if False:\n"),
-        ("put(name, class_of_volume(volume), volume)", "put(name, volume.spec.storage_class_name, volume)"),
+    ),
+    *mutants(
+        "scheduler/cache/volume_shelf.py",
+        CACHE,
+        (
+            "name, class_name = volume.metadata.name, class_of_volume(volume)",
+            "name, class_name = volume.metadata.name, volume.spec.storage_class_name",
+        ),
     ),
     *mutants(
         "scheduler/cache/grouped_objects.py",

@@ -101,6 +101,11 @@ def _find(
     return smallest
 
 
+def _class_of(volume: PersistentVolume) -> str:
+    annotations = volume.metadata.annotations or {}
+    return annotations.get("volume.beta.kubernetes.io/storage-class", volume.spec.storage_class_name)
+
+
 def _size(volume: PersistentVolume) -> int:
     return amount((volume.spec.capacity or {})["storage"])
 
@@ -124,7 +129,7 @@ def volumes_on(node: Node, claims: Sequence[PersistentVolumeClaim], objects: Seq
     bindings: list[tuple[PersistentVolume, PersistentVolumeClaim]] = []
     to_provision = list(selected)
     for claim in others:
-        of_class = [one for one in volumes if one.spec.storage_class_name == claim.spec.storage_class_name]
+        of_class = [one for one in volumes if _class_of(one) == claim.spec.storage_class_name]
         volume = _find(claim, of_class, node, {one.metadata.name for one, _ in bindings})
         if volume is None:
             to_provision.append(claim)

@@ -8,16 +8,16 @@ import numpy as np
 
 from scheduler.api.storage import PersistentVolume
 from scheduler.framework.ops import BoolArray
+from scheduler.framework.reach import is_reached, reach_of_affinity
 from scheduler.framework.storage import Storage
 from scheduler.framework.view import NodeView
+from scheduler.framework.volume_facts import required_of
 from scheduler.plugins.volume_binding.migration import (
     in_tree_plugin,
     is_migrated,
     migrated_required_of,
-    required_of,
     translation_error,
 )
-from scheduler.plugins.volume_binding.reach import is_reached, reach_of_affinity
 
 
 class BoundReach(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is looked at, read once: of a claim, a PersistentVolume and a CSIStorageCapacity."""
+"""What is looked at, read once: of a claim and of a CSIStorageCapacity."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import NamedTuple
 from scheduler.api import quantity
 from scheduler.api.selectors import LabelMatcher, SelectorError, compile_label_selector
 from scheduler.api.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, class_of_claim
-from scheduler.plugins.volume_binding.migration import required_of
-from scheduler.plugins.volume_binding.reach import Reach, reach_of_affinity, reach_of_selector
+from scheduler.framework.reach import Reach, reach_of_selector
+from scheduler.framework.volume_facts import FILESYSTEM
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 _STORAGE = "storage"
-_FILESYSTEM = "Filesystem"
-_AVAILABLE = "Available"
 
 
 class Claim(NamedTuple):
@@ -57,7 +55,7 @@ def read_claim(claim: PersistentVolumeClaim) -> Claim:
         storage_class=class_of_claim(claim),
         size=0 if requested is None else quantity.nano(requested),
         size_bytes=None if requested is None else quantity.value(requested),
-        mode=_FILESYSTEM if spec.volume_mode is None else spec.volume_mode,
+        mode=FILESYSTEM if spec.volume_mode is None else spec.volume_mode,
         attributes_class=spec.volume_attributes_class_name or "",
         access_modes=frozenset(spec.access_modes or ()),
         selector=selector,
@@ -70,24 +68,6 @@ def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
     return claim.spec.volume_name != "" and BIND_COMPLETED in (claim.metadata.annotations or {})
 
 
-class Volume(NamedTuple):
-    """A PersistentVolume. ``size`` as that of a claim; ``reach``: the nodes that it can be used on."""
-
-    object: PersistentVolume
-    size: int
-    size_bytes: int
-    mode: str
-    attributes_class: str
-    access_modes: frozenset[str]
-    is_available: bool
-    is_terminating: bool
-    reach: Reach
-
-    @property
-    def name(self) -> str:
-        return self.object.metadata.name
-
-
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     """Whether the volume names the claim, by hand perhaps and then without its UID."""
     holder = volume.spec.claim_ref
@@ -96,22 +76,6 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
         and holder.name == claim.metadata.name
         and holder.namespace == claim.metadata.namespace
         and holder.uid in ("", claim.metadata.uid)
-    )
-
-
-def read_volume(volume: PersistentVolume) -> Volume:
-    spec = volume.spec
-    capacity = (spec.capacity or {}).get(_STORAGE, 0)
-    return Volume(
-        object=volume,
-        size=quantity.nano(capacity),
-        size_bytes=quantity.value(capacity),
-        mode=_FILESYSTEM if spec.volume_mode is None else spec.volume_mode,
-        attributes_class=spec.volume_attributes_class_name or "",
-        access_modes=frozenset(spec.access_modes or ()),
-        is_available=volume.status.phase == _AVAILABLE,
-        is_terminating=volume.metadata.deletion_timestamp is not None,
-        reach=reach_of_affinity(required_of(volume)),
     )
 
 

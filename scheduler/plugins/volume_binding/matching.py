@@ -6,41 +6,43 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scheduler.api.storage import PersistentVolume
 from scheduler.framework.ops import IntArray
+from scheduler.framework.ranking import NONE
+from scheduler.framework.reach import Reach, is_reached
 from scheduler.framework.view import NodeView
-from scheduler.plugins.volume_binding.facts import Claim, Volume, is_bound_to
-from scheduler.plugins.volume_binding.reach import NONE, Ranking, is_reached
+from scheduler.framework.volume_facts import ClassVolumes, VolumeKind, read_volume
+from scheduler.plugins.volume_binding.facts import Claim, is_bound_to
 
 
 class Candidates:
     """The volumes that one claim can have, whatever the node.
 
     Args:
-        volumes: all of the claim's class, in the order in which equal ones are preferred.
-        by_size: their numbers, by size and then in that order.
+        volumes: all of the claim's class.
+        held: those of any class that name the claim, in the order in which they are preferred.
     """
 
-    def __init__(self, claim: Claim, volumes: Sequence[Volume], by_size: Sequence[int]) -> None:
-        self._volumes = volumes
-        self._pre_bound: list[int] = []
-        free: list[int] = []
-        for number in by_size:
-            volume = volumes[number]
+    def __init__(self, claim: Claim, volumes: ClassVolumes, held: Sequence[PersistentVolume]) -> None:
+        self._pre_bound: list[tuple[int, Reach]] = []
+        for one in held:
+            number = volumes.number_of(one.metadata.name)
+            volume = read_volume(one)
+            if number is None or not is_bound_to(one, claim.object):
+                continue
             if volume.size < claim.size or volume.is_terminating:
                 continue
-            if volume.mode != claim.mode or volume.attributes_class != claim.attributes_class:
-                continue
-            if volume.object.spec.claim_ref is not None:
-                if is_bound_to(volume.object, claim.object):
-                    self._pre_bound.append(number)
-            elif (
-                volume.is_available
-                and claim.access_modes <= volume.access_modes
-                and (claim.selector is None or claim.selector.matches(volume.object.metadata.labels))
-            ):
-                free.append(number)
-        self._pre_bound.sort()
-        self._free = Ranking(free, [volumes[number].reach for number in free])
+            if volume.kind.mode == claim.mode and volume.kind.attributes_class == claim.attributes_class:
+                self._pre_bound.append((number, volume.reach))
+
+        def is_suitable(kind: VolumeKind) -> bool:
+            return (
+                kind.mode == claim.mode
+                and kind.attributes_class == claim.attributes_class
+                and claim.access_modes <= kind.access_modes
+            )
+
+        self._free = volumes.smallest_first(claim.size, is_suitable, claim.selector)
 
     def choose(self, nodes: NodeView, taken: Sequence[IntArray]) -> IntArray:
         """The number of the volume for each node, NONE where there is none; shape ``(len(nodes),)``.
@@ -52,11 +54,11 @@ class Candidates:
         """
         chosen = self._free.best(nodes, taken)
         is_open = np.ones(len(nodes), dtype=np.bool_)
-        for number in self._pre_bound:
+        for number, reach in self._pre_bound:
             here = is_open.copy()
             for gone in taken:
                 here &= gone != number
-            reached = is_reached(self._volumes[number].reach, nodes)
+            reached = is_reached(reach, nodes)
             chosen = np.where(here, np.where(reached, number, NONE), chosen)
             is_open &= ~here
             if not is_open.any():

@@ -14,6 +14,7 @@ from scheduler.api import field_errors
 from scheduler.api.objects import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from scheduler.api.selectors import IN, compile_node_selector, term_errors
 from scheduler.api.storage import CSINode, PersistentVolume
+from scheduler.framework.volume_facts import required_of
 
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
@@ -23,11 +24,6 @@ _BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 _BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 _ZONES_SEPARATOR = "__"
 _NO_TERM = "no matching NodeSelectorTerms"
-
-
-def required_of(volume: PersistentVolume) -> NodeSelector | None:
-    affinity = volume.spec.node_affinity
-    return affinity.required if affinity is not None else None
 
 
 def in_tree_plugin(volume: PersistentVolume) -> str | None:

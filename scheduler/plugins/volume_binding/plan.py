@@ -13,14 +13,14 @@ import numpy as np
 from scheduler.api.storage import PersistentVolume, PersistentVolumeClaim
 from scheduler.framework.function_shape import FunctionShape
 from scheduler.framework.ops import BoolArray, IntArray, MaskArray
+from scheduler.framework.ranking import NONE
 from scheduler.framework.status import Code, Reason
 from scheduler.framework.view import NodeView
+from scheduler.framework.volume_facts import VolumeList
 from scheduler.plugins.volume_binding.bound import BoundVolume
-from scheduler.plugins.volume_binding.catalogue import VolumesOfClass
 from scheduler.plugins.volume_binding.facts import Claim
 from scheduler.plugins.volume_binding.matching import Candidates
 from scheduler.plugins.volume_binding.provisioning import Provisioning
-from scheduler.plugins.volume_binding.reach import NONE
 from scheduler.plugins.volume_binding.scoring import ClassUse, mean_score
 
 _UNRESOLVABLE = Code.UNSCHEDULABLE_AND_UNRESOLVABLE
@@ -48,7 +48,7 @@ class WaitingClaim(NamedTuple):
 
     claim: Claim
     candidates: Candidates | None
-    volumes: VolumesOfClass
+    volumes: VolumeList
     provisioning: Provisioning
 
 
@@ -216,11 +216,10 @@ def _count_volumes(uses: dict[tuple[bool, str], ClassUse], outcome: _Outcome) ->
     if not (chosen != NONE).any():
         return
     volumes = outcome.waiting.volumes
-    # NONE, the last, has no room.
-    room = np.array([*(volume.size_bytes for volume in volumes.volumes), 0], dtype=np.int64)[chosen]
-    names = [volume.object.spec.storage_class_name for volume in volumes.volumes]
-    for name in dict.fromkeys(names):
-        belongs = np.array([*(one == name for one in names), False], dtype=np.bool_)[chosen]
+    is_there = chosen != NONE
+    room = np.where(is_there, volumes.size_bytes[chosen], 0)
+    for number, name in enumerate(volumes.fields):
+        belongs = is_there & (volumes.field[chosen] == number)
         if belongs.any():
             use = uses.setdefault((True, name), ClassUse(len(chosen)))
             use.add(belongs, outcome.waiting.claim.size_bytes or 0, room, shares=False)

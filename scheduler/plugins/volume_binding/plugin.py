@@ -38,7 +38,7 @@ from scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
 from scheduler.plugins.volume_binding.args import VolumeBindingArgs, validate
 from scheduler.plugins.volume_binding.binding import BindingError, VolumeWork
-from scheduler.plugins.volume_binding.catalogue import Catalogue
+from scheduler.plugins.volume_binding.catalogue import CapacityCatalogue
 from scheduler.plugins.volume_binding.claims import (
     UNBOUND_IMMEDIATE,
     ClaimRefusal,
@@ -86,7 +86,7 @@ class VolumeBinding(
             raise ValueError(f"arguments of VolumeBinding: {field_errors.aggregate(errors)}")
         self._bind_timeout_seconds = args.bind_timeout_seconds
         self._line = FunctionShape(args.shape)
-        self._catalogue = Catalogue()
+        self._catalogue = CapacityCatalogue()
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
         if not uses_claims(pod.pod):

@@ -9,10 +9,11 @@ import numpy as np
 
 from scheduler.api.storage import StorageClass
 from scheduler.framework.ops import BoolArray, IntArray
+from scheduler.framework.ranking import NONE, Ranking, rank
+from scheduler.framework.reach import is_reached, reach_of_topologies
 from scheduler.framework.storage import Storage
 from scheduler.framework.view import NodeView
 from scheduler.plugins.volume_binding.facts import Capacity, Claim
-from scheduler.plugins.volume_binding.reach import NONE, Ranking, is_reached, reach_of_topologies
 
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -54,7 +55,7 @@ class Provisioning:
                 for number, one in enumerate(capacities)
                 if one.largest_bytes is not None and one.largest_bytes >= size
             ]
-            self._capacities = Ranking(enough, [capacities[number].reach for number in enough])
+            self._capacities = rank(enough, [capacities[number].reach for number in enough])
             self.room_bytes = np.array([one.room_bytes for one in capacities] or [0], dtype=np.int64)
 
     def check(self, nodes: NodeView) -> Provisions:

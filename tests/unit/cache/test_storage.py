@@ -121,7 +121,7 @@ def test_volumes_by_class_are_in_the_order_of_their_names(cache: Cache) -> None:
     cache.apply_storage_object(annotated)
 
     def names(class_name: str) -> str:
-        return "".join(volume.metadata.name for volume in cache.storage.volumes_of_class(class_name))
+        return "".join(volume.metadata.name for volume in cache.storage.volumes_of_class(class_name).objects())
 
     assert (names("fast"), names("slow"), names(""), names("other")) == ("abcf", "d", "e", "")
     cache.apply_storage_object(make_volume("b", class_name="slow"))
@@ -145,11 +145,11 @@ def test_an_assumed_volume_is_found_where_it_will_be(cache: Cache) -> None:
     cache.apply_storage_object(shown)
     cache.storage.assume(assumed)
     assert cache.storage.volume("pv") is assumed
-    assert cache.storage.volumes_of_class("fast") == (assumed,)
+    assert cache.storage.volumes_of_class("fast").objects() == [assumed]
     assert cache.storage.volumes_for_claim("default", "data") == (assumed,)
     cache.storage.restore(shown)
     assert cache.storage.volume("pv") is shown
-    assert cache.storage.volumes_of_class("fast") == (shown,)
+    assert cache.storage.volumes_of_class("fast").objects() == [shown]
     assert cache.storage.volumes_for_claim("default", "data") == ()
 
 
@@ -160,7 +160,7 @@ def test_restoring_a_volume_that_is_gone_does_not_bring_it_back(cache: Cache) ->
     cache.remove_storage_object("PersistentVolume", "", "pv")
     cache.storage.restore(shown)
     assert cache.storage.volume("pv") is None
-    assert cache.storage.volumes_of_class("fast") == ()
+    assert cache.storage.volumes_of_class("fast").objects() == []
 
 
 def test_an_assumed_claim_stands_for_the_shown_one(cache: Cache) -> None:

@@ -176,8 +176,20 @@ class TestStaticVolumes:
         held = make_volume("held", node="n1", claim=reference_to(make_claim(), uid=uid), phase="Released", modes=[])
         assert self.fitting(held, make_volume("free")) == ["n1"]
 
-    def test_one_held_for_the_claim_that_is_too_small_leaves_the_choice_to_others(self) -> None:
-        held = make_volume("held", node="n1", claim=make_claim(), size="1Gi")
+    @pytest.mark.parametrize(
+        "volume",
+        [
+            {"size": "1Gi"},
+            {"volume_mode": "Block"},
+            {"volume_attributes_class_name": "gold"},
+            {"deletion_timestamp": "2026-01-01T00:00:00Z"},
+            {"storage_class": "other"},
+        ],
+    )
+    def test_one_held_for_the_claim_that_does_not_suit_it_leaves_the_choice_to_others(
+        self, volume: dict[str, Any]
+    ) -> None:
+        held = make_volume("held", node="n1", claim=make_claim(), **volume)
         assert self.fitting(held, make_volume("free", node="n2")) == ["n2"]
 
     def test_a_selector_that_cannot_be_read_is_an_error_of_filter(self) -> None:
