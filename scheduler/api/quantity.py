@@ -19,7 +19,10 @@ INT64_MIN = -(2**63)
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-_MAX_EXPONENT = 1000  # bounds the work that one object can ask for; int64 ends at 19 digits
+# These bound the work that one object can ask for; int64 ends at 19 digits.
+_MAX_EXPONENT = 1000
+_MAX_DIGITS = 1200
+_MAX_SUFFIX = 20
 
 
 _MOST_DIGITS = 18  # of a number that the API holds as an int64 and a power of ten
@@ -75,7 +78,12 @@ def _nano(text: str) -> int:
         raise QuantityError(
             f"{text!r} is not a quantity: write a number with an optional suffix, such as 100m, 1.5Gi or 1e3"
         )
-    sign, whole, fraction, suffix = match[1], match[2], match[3] or "", match[4]
+    sign, whole, fraction, suffix = match[1], match[2].lstrip("0"), match[3] or "", match[4]
+    if len(whole) > _MAX_DIGITS or len(suffix) > _MAX_SUFFIX:
+        raise QuantityError(f"a quantity of {len(text)} characters that begins with {text[:20]!r} is too long")
+    if len(fraction) > _MAX_DIGITS:
+        # What comes so far behind only tells that it is rounded up.
+        fraction = fraction[:_MAX_DIGITS] + ("1" if fraction[_MAX_DIGITS:].strip("0") else "")
     unscaled = int(whole + fraction or "0")
     exponent = -len(fraction)
     if suffix in _BINARY:

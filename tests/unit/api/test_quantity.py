@@ -110,6 +110,21 @@ def test_a_sum_beyond_an_int64_wraps(texts: tuple[str, ...], whole: int, milli: 
 
 
 @pytest.mark.parametrize(
+    ("text", "whole"),
+    [("0." + "0" * 5000 + "1", 1), ("1." + "0" * 5000, 1), ("0" * 5000 + "7", 7), ("-1." + "3" * 5000 + "Ki", -1366)],
+)
+def test_digits_that_decide_nothing_do_no_harm_however_many_there_are(text: str, whole: int) -> None:
+    assert value(text) == whole
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "1" + "0" * 5000, "1e" + "1" * 5000, "1e-" + "9" * 5000])
+def test_a_quantity_of_thousands_of_digits_is_refused_and_told_by_its_beginning(text: str) -> None:
+    with pytest.raises(QuantityError, match=rf"a quantity of {len(text)} characters .* is too long") as error:
+        value(text)
+    assert len(str(error.value)) < 100
+
+
+@pytest.mark.parametrize(
     "text",
     ["", "abc", "1.5.2", "1KB", "Mi", "1 Gi", "--1", "1e", "1e+", ".", "0x10", "1_000", "1e1.5", "1ki", "1K", "\u0661"],
 )
