@@ -4,6 +4,7 @@ import copy
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from tests.oracle import cases as kept_cases
 from tests.oracle.builders import line, node, pod
 from tests.oracle.compare import differences
 from tests.oracle.comparison import Comparison, kind_of
-from tests.oracle.floors import CASES, table
-from tests.oracle.generate import Case, case, cases, encode, sequences
+from tests.oracle.draw import Draw
+from tests.oracle.floors import MUST, Part, known, table
+from tests.oracle.generate import Case, case, cases, cluster, encode, sequences
 from tests.oracle.program import Program
+from tests.oracle.rare import RECIPES
+from tests.oracle.scene import Scene
 from tests.oracle.shrink import shrink
 
 ANSWER: dict[str, Any] = {
@@ -197,11 +201,23 @@ def test_differences_of_one_cause_are_of_one_kind() -> None:
 
 
 def test_what_is_reached_too_seldom_is_marked() -> None:
-    plenty = {key: floor * 2 for key, floor in CASES.items()}
-    assert table(plenty, 1000, 0)[1] == []
-    text, below = table(plenty | {"best/tie": 0}, 1000, 0)
-    assert below == ["best/tie"]
+    plenty = dict.fromkeys(known()["cases"], 10**6)
+    assert table([Part("cases", 1.0, plenty)])[1] == []
+    text, below = table([Part("cases", 0.1, plenty | {"best/tie": 0})])
+    assert below == ["cases: best/tie"]
     assert any("<" in row and row.endswith("  best/tie") for row in text.splitlines())
+
+
+@pytest.mark.parametrize("part", ["cases", "sequences"])
+def test_a_full_run_must_reach_everything_fifty_times(part: str) -> None:
+    just_too_few = dict.fromkeys(known()[part], MUST - 1)
+    assert len(table([Part(part, 1.0, just_too_few)])[1]) == len(just_too_few) > 500
+
+
+def test_a_smaller_run_is_held_to_what_chance_does_not_miss() -> None:
+    floors = Part("cases", 0.05, {}).floors()
+    assert 50 < len(floors) < len(known()["cases"])
+    assert min(floors.values()) == 4
 
 
 def test_the_oracle_is_built_from_the_versions_of_the_control_plane() -> None:
@@ -214,3 +230,25 @@ def test_the_oracle_is_built_from_the_versions_of_the_control_plane() -> None:
     oracle = versions("tests/oracle")
     assert "k8s.io/kubernetes v1.37.2" in oracle
     assert oracle <= versions("tools/control-plane")
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.__name__)
+def test_a_recipe_leaves_one_object_of_a_name_and_says_the_same_for_the_same_seed(
+    recipe: Callable[[Scene], None],
+) -> None:
+    def made(seed: int) -> Scene:
+        draw = Draw(str(seed))
+        _, nodes, pods, others, config, wanted = cluster(draw, 4, 5, 0.0)
+        scene = Scene(draw, nodes, pods, others, config, wanted)
+        recipe(scene)
+        return scene
+
+    for seed in range(20):
+        scene = made(seed)
+        objects = [*scene.nodes, *scene.pods, *scene.others]
+        names = [(one["kind"], one["metadata"].get("namespace"), one["metadata"]["name"]) for one in objects]
+        assert len(set(names)) == len(names)
+        again = made(seed)
+        assert encode({"a": [*objects, scene.wanted, scene.config]}) == encode(
+            {"a": [*again.nodes, *again.pods, *again.others, again.wanted, again.config]}
+        )

@@ -6,12 +6,15 @@ import os
 import random
 import re
 import sys
+from collections.abc import Iterator
+from itertools import islice
 
+from tests.oracle import alone
 from tests.oracle import cases as kept_cases
 from tests.oracle.comparison import Comparison
-from tests.oracle.floors import table
+from tests.oracle.floors import ALONE, CASES, LINES, Part, table
 from tests.oracle.generate import Case, case, cases, sequence, sequences
-from tests.oracle.program import MissingOracle, oracle, reprise, sources_digest
+from tests.oracle.program import MissingOracle, Program, direct, oracle, reprise, sources_digest
 from tests.oracle.refused import features
 
 # From so many cases on, too few of something is a failure and not only a line in the table.
@@ -21,25 +24,47 @@ ENOUGH_CASES = 1000
 def main() -> int:
     options = _options()
     try:
-        right = oracle()
+        oracle()
     except MissingOracle as error:
         return _no_oracle(str(error))
     if options.refresh:
         return refresh()
     if options.only:
         return show(named(options.only, options.steps))
-    comparison = Comparison(right, reprise(), workers=options.workers, shrink=options.shrink)
-    count, steps = options.cases, options.cases // 10 if options.sequences is None else options.sequences
-    print(f"oracle: {count} cases and {steps} sequences of seed {options.seed}", flush=True)
-    for made in (cases(options.seed, count), sequences(options.seed, steps, exactly=options.steps)):
-        comparison.run(made)
-    text, below = table(right.reached, count, steps)
+    return run(options)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare cases, sequences and plugins alone, and say what they reached."""
+    count = options.cases
+    steps = count // 10 if options.sequences is None else options.sequences
+    one_by_one = count // 10 if options.alone is None else options.alone
+    print(
+        f"oracle: {count} cases, {steps} sequences and {one_by_one} of a plugin alone, of seed {options.seed}",
+        flush=True,
+    )
+    made: dict[str, tuple[int, Iterator[Case], Program]] = {
+        "cases": (CASES, cases(options.seed, count), reprise()),
+        "sequences": (LINES, sequences(options.seed, steps, exactly=options.steps), reprise()),
+        "alone": (ALONE, alone.cases(options.seed, one_by_one), direct()),
+    }
+    parts, different = [], 0
+    for name, (full, source, tested) in made.items():
+        right = oracle()
+        comparison = Comparison(right, tested, workers=options.workers, shrink=options.shrink)
+        comparison.run(source)
+        different += comparison.different
+        parts.append(Part(name, comparison.lines / full, right.reached))
+    text, below = table(part for part in parts if part.share)
     print(text)
-    total = count + steps
-    print(f"{total} cases, {total - comparison.different} same, {comparison.different} differences")
+    for part in parts:
+        if part.share:
+            print(f"least reached of {part.name}: " + "; ".join(f"{count} {key}" for key, count in part.least(5)))
+    total = count + steps + one_by_one
+    print(f"{total} cases, {total - different} same, {different} differences")
     if below:
         print(f"{len(below)} of what must be reached was reached too seldom (marked <)")
-    return 1 if comparison.different or (below and count >= ENOUGH_CASES) else 0
+    return 1 if different or (below and count + steps >= ENOUGH_CASES) else 0
 
 
 def _options() -> argparse.Namespace:
@@ -48,6 +73,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--sequences", type=int, help="random cases of a line and steps on it (default: a tenth of --cases)"
     )
+    parser.add_argument("--alone", type=int, help="cases of one plugin alone (default: a tenth of --cases)")
     parser.add_argument("--steps", type=int, metavar="N", help="steps of each sequence (default: 1 to 20, by chance)")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="default: a new one, printed")
     parser.add_argument("--workers", type=int, default=1, help="batches at once")
@@ -71,15 +97,17 @@ def named(name: str, steps: int | None = None) -> Case:
     """The generated case, or the kept one, of a name that was printed."""
     if kept_cases.path_of(name).exists():
         return kept_cases.read(kept_cases.path_of(name)).case
-    parsed = re.match(r"s(\d+)-(sequence)?(\d+)", name)
+    parsed = re.match(r"s(\d+)-(sequence|alone)?(\d+)", name)
     if not parsed:
         sys.exit(f"oracle: {name!r} is neither a kept case nor the name of a random one, such as s7-112")
     seed, index = int(parsed[1]), int(parsed[3])
+    if parsed[2] == "alone":
+        return alone.case(seed, index)
     return sequence(seed, index, exactly=steps) if parsed[2] else case(seed, index)
 
 
 def show(one: Case) -> int:
-    comparison = Comparison(oracle(), reprise())
+    comparison = Comparison(oracle(), direct() if one.is_alone else reprise())
     for line, found in zip(one.lines, comparison.compare([one])[0].lines, strict=True):
         print(line)
         print("oracle: ", json.dumps(found.expected))
@@ -96,11 +124,14 @@ def refresh() -> int:
     for path in kept_cases.FOLDER.glob("refused-*.json"):
         if path.name not in refused:
             path.unlink()  # the rule exists by now
-    for kept in kept_cases.read_all():
-        answers = [None if kept.case.expected(i) else a for i, a in enumerate(program.answer(kept.case.lines))]
+    all_kept, digest = kept_cases.read_all(), sources_digest()
+    answered = iter(program.answer([line for kept in all_kept for line in kept.case.lines]))
+    for kept in all_kept:
+        found = list(islice(answered, len(kept.case.lines)))
+        answers = [None if kept.case.expected(i) else answer for i, answer in enumerate(found)]
         changed += tuple(answers) != kept.answers
-        kept_cases.write(kept_cases.KeptCase(kept.case, kept.about, sources_digest(), tuple(answers)))
-    print(f"oracle: {len(kept_cases.read_all())} kept cases answered, {changed} of them differently than before")
+        kept_cases.write(kept_cases.KeptCase(kept.case, kept.about, digest, tuple(answers)))
+    print(f"oracle: {len(all_kept)} kept cases answered, {changed} of them differently than before")
     return 0
 
 

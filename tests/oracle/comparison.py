@@ -43,6 +43,7 @@ class Comparison:
 
     Attributes:
         different: How many cases have differed so far.
+        lines: How many lines of them were compared.
     """
 
     def __init__(self, right: Program, tested: Program, *, workers: int = 1, shrink: int = 0) -> None:
@@ -52,6 +53,7 @@ class Comparison:
         self._to_shrink = shrink
         self._seen: set[str] = set()
         self.different = 0
+        self.lines = 0
 
     def compare(self, cases: Sequence[Case]) -> list[Compared]:
         """Both answers to every line, the two sides at the same time."""
@@ -84,6 +86,7 @@ class Comparison:
                     return
                 for compared in waiting.pop(0).result():
                     done += 1
+                    self.lines += len(compared.lines)
                     if compared.first() is not None:
                         self._report(compared)
                 if time.monotonic() - told > PROGRESS_SECONDS:

@@ -7,6 +7,7 @@ for everything that random cases reach, the smallest random case that reaches it
 import re
 from collections import Counter
 
+from tests.oracle import alone
 from tests.oracle.builders import node, pod
 from tests.oracle.cases import FOLDER, KeptCase, write
 from tests.oracle.configs import BROKEN, BROKEN_PROFILE, GROUP
@@ -19,7 +20,7 @@ SEED = 1
 CASES, SEQUENCES = 6000, 600
 # Small clusters, so that a kept case can be read; the sequences are short for the same reason.
 SMALL_CASE, SMALL_SEQUENCE = {"nodes": 4, "pods": 5}, {"nodes": 3, "pods": 4, "steps": 6}
-PREFIX = "reach-"
+PREFIX, ALONE = "reach-", "alone-"
 INPUTS = ("affinity", "config", "existing", "image", "pod", "spread", "state", "step", "toleration")
 # Kept in cases of their own, or in nearly every case.
 COVERED_BESIDE = (
@@ -36,7 +37,12 @@ SHORTEST = 250  # an unreadable line is shorter
 
 def main() -> None:
     program = Program("the oracle", oracle_command("-each"))
-    for old in (*FOLDER.glob(f"{PREFIX}*.json"), *FOLDER.glob("trap-*.json"), *FOLDER.glob("refused-*.json")):
+    for old in (
+        *FOLDER.glob(f"{PREFIX}*.json"),
+        *FOLDER.glob(f"{ALONE}*.json"),
+        *FOLDER.glob("trap-*.json"),
+        *FOLDER.glob("refused-*.json"),
+    ):
         old.unlink()
     for trap in TRAPS:
         keep(program, trap.case(), trap.about)
@@ -46,6 +52,7 @@ def main() -> None:
         keep(program, Case(f"refused-{feature}", one.lines, one.expect), f"needs a rule that does not exist: {feature}")
     for what, one in smallest(program).items():
         keep(program, Case(f"{PREFIX}{slug(what)}", one.lines), f"the smallest of the random cases that reach: {what}")
+    keep_alone(program)
     print(f"{len(list(FOLDER.glob('*.json')))} kept cases in {FOLDER}")
 
 
@@ -55,6 +62,18 @@ def keep(program: Program, one: Case, about: str) -> None:
         if answer:
             answer.pop("reached", None)
     write(KeptCase(one, about, sources_digest(), tuple(answers)))
+
+
+def keep_alone(program: Program) -> None:
+    """The smallest case of each answer that only a plugin alone gives."""
+    everything = list(alone.cases(SEED, 1500))
+    answers = program.answer([one.lines[0] for one in everything])
+    reached = {one: set(answer["reached"]) for one, answer in zip(everything, answers, strict=True)}
+    for what, before in alone.ANSWERED_BEFORE.items():
+        able = [one for one in everything if f"alone/{what}" in reached[one]]
+        one = min(able, key=lambda one: (size(one), one.name))
+        about = f"the smallest of the random cases of a plugin alone that reach: {what}; answered before: {before}"
+        keep(program, Case(f"{ALONE}{slug(what)}", one.lines), about)
 
 
 def broken_configurations() -> Case:

@@ -14,7 +14,7 @@ PLUGINS: dict[str, tuple[str, ...]] = {
     "volumes": ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone"),
     "features": ("NodeDeclaredFeatures",),
 }
-OFTEN = {"spread": 30.0, "pod affinity": 30.0, "volumes": 40.0, "features": 9.0}
+OFTEN = {"spread": 30.0, "pod affinity": 30.0, "volumes": 40.0, "features": 12.0}
 ARGS = {
     "spread": ("PodTopologySpread", spread.args),
     "pod affinity": ("InterPodAffinity", pod_affinity.args),
@@ -153,5 +153,5 @@ def key_of(one: Json) -> tuple[str, str, str]:
 
 def plugin_args(draw: Draw, setting: Setting) -> list[tuple[str, Json]]:
     return [
-        (name, make(draw)) for theme, (name, make) in ARGS.items() if theme in setting.families and draw.chance(0.5)
+        (name, make(draw)) for theme, (name, make) in ARGS.items() if theme in setting.families and draw.chance(0.65)
     ]

@@ -1,376 +1,104 @@
-"""How often the cases must reach what there is to reach, counted by the oracle."""
+"""How often the cases must reach what there is to reach, counted by the oracle from its own answers.
 
-from collections.abc import Mapping
+python -m tests.oracle.floors SEED     measures floors.json anew, with the oracle alone
+"""
 
-# Of 1,000 cases, about a quarter of what the generator gives. What is rarer than that is in the kept cases.
-CASES: dict[str, int] = {
-    "affinity/nodeSelector": 20,
-    "affinity/preferred DoesNotExist": 12,
-    "affinity/preferred Exists": 12,
-    "affinity/preferred Gt": 5,
-    "affinity/preferred In": 28,
-    "affinity/preferred Lt": 5,
-    "affinity/preferred NotIn": 17,
-    "affinity/preferred empty term": 2,
-    "affinity/preferred field In": 6,
-    "affinity/preferred field NotIn": 3,
-    "affinity/preferred weight 0": 3,
-    "affinity/required DoesNotExist": 3,
-    "affinity/required Exists": 4,
-    "affinity/required In": 8,
-    "affinity/required Lt": 2,
-    "affinity/required NotIn": 7,
-    "affinity/required field In": 8,
-    "best/one of several": 80,
-    "best/tie": 28,
-    "config/BalancedAllocation of 1 resources": 4,
-    "config/BalancedAllocation of 2 resources": 210,
-    "config/BalancedAllocation of 3 resources": 9,
-    "config/BalancedAllocation of 4 resources": 9,
-    "config/Fit LeastAllocated": 200,
-    "config/Fit MostAllocated": 15,
-    "config/Fit RequestedToCapacityRatio": 18,
-    "config/Fit ignoredResourceGroups": 15,
-    "config/Fit ignoredResources": 17,
-    "config/VolumeBinding shape of 2 points": 223,
-    "config/VolumeBinding shape of 3 points": 2,
-    "config/VolumeBinding shape of 4 points": 2,
-    "config/addedAffinity preferred": 10,
-    "config/addedAffinity required": 8,
-    "config/hardPodAffinityWeight 0": 2,
-    "config/hardPodAffinityWeight 1": 224,
-    "config/hardPodAffinityWeight 2": 3,
-    "config/ignorePreferredTermsOfExistingPods": 2,
-    "config/spread default DoNotSchedule": 3,
-    "config/spread default ScheduleAnyway": 4,
-    "config/spread defaults List": 6,
-    "config/spread defaults System": 222,
-    "error/config": 6,
-    'error/cycle/running "NodeVolumeLimits" filter plugin': 3,
-    "error/line": 2,
-    "existing affinity/preferred": 116,
-    "existing affinity/preferred namespaceSelector Exists": 2,
-    "existing affinity/preferred namespaceSelector empty": 9,
-    "existing affinity/preferred namespaceSelector labels": 21,
-    "existing affinity/preferred namespaces": 27,
-    "existing affinity/preferred selector nil": 4,
-    "existing affinity/required": 64,
-    "existing affinity/required namespaceSelector empty": 3,
-    "existing affinity/required namespaceSelector labels": 13,
-    "existing affinity/required namespaces": 17,
-    "existing affinity/required selector nil": 2,
-    "existing affinity/several required": 21,
-    "existing anti-affinity/preferred": 162,
-    "existing anti-affinity/preferred namespaceSelector Exists": 2,
-    "existing anti-affinity/preferred namespaceSelector empty": 8,
-    "existing anti-affinity/preferred namespaceSelector labels": 16,
-    "existing anti-affinity/preferred namespaces": 29,
-    "existing anti-affinity/preferred selector nil": 4,
-    "existing anti-affinity/required": 74,
-    "existing anti-affinity/required namespaceSelector empty": 4,
-    "existing anti-affinity/required namespaceSelector labels": 13,
-    "existing anti-affinity/required namespaces": 18,
-    "existing anti-affinity/required selector nil": 2,
-    "existing claim/bound in-tree": 17,
-    "existing claim/bound to CSI": 29,
-    "existing claim/bound to a volume that is missing": 7,
-    "existing claim/bound to local": 16,
-    "existing claim/delayed ": 3,
-    "existing claim/delayed csi.example.com": 66,
-    "existing claim/delayed kubernetes.io/aws-ebs": 4,
-    "existing claim/delayed kubernetes.io/no-provisioner": 31,
-    "existing claim/delayed with a selected node": 15,
-    "existing claim/missing": 16,
-    "existing claim/prebound": 7,
-    "existing claim/without a class": 9,
-    "existing volume/EBS": 20,
-    "existing volume/GCE": 21,
-    "existing volume/ISCSI": 12,
-    "existing volume/RBD": 18,
-    "existing volume/ephemeral": 22,
-    "existing volume/inline CSI": 6,
-    "existing volume/other that a CSI driver serves": 9,
-    "existing/actual resources": 107,
-    "existing/allocated resources": 107,
-    "existing/container without requests": 330,
-    "existing/explicit zero": 452,
-    'existing/host port ""': 68,
-    'existing/host port "SCTP"': 19,
-    'existing/host port "TCP"': 132,
-    'existing/host port "UDP"': 47,
-    'existing/host port of ip ""': 142,
-    'existing/host port of ip "0.0.0.0"': 27,
-    'existing/host port of ip "10.0.0.1"': 35,
-    'existing/host port of ip "127.0.0.1"': 33,
-    'existing/host port of ip "::"': 16,
-    'existing/host port of ip "::1"': 13,
-    "existing/init container": 245,
-    "existing/overhead": 69,
-    "existing/pod-level resources": 79,
-    "existing/pod-level status": 22,
-    "existing/quantity rounded up": 313,
-    "existing/requests attachable-volumes-disk": 150,
-    "existing/requests cpu": 2123,
-    "existing/requests ephemeral-storage": 339,
-    "existing/requests extended": 626,
-    "existing/requests hugepages": 298,
-    "existing/requests memory": 2051,
-    "existing/requests pods": 12,
-    "existing/requests shares": 14,
-    "existing/requests storage": 10,
-    "existing/resize ": 4,
-    "existing/resize Deferred": 13,
-    "existing/resize Infeasible": 35,
-    "existing/sidecar": 192,
-    "feasible/0": 67,
-    "feasible/1": 33,
-    "feasible/more": 111,
-    "filter//UnschedulableAndUnresolvable/node(s) didn't satisfy plugin(s) [NodeAffinity]": 2,
-    "filter/InterPodAffinity/Unschedulable/node(s) didn't match pod anti-affinity rules": 10,
-    "filter/InterPodAffinity/Unschedulable/node(s) didn't satisfy existing pods anti-affinity rules": 8,
-    "filter/InterPodAffinity/UnschedulableAndUnresolvable/node(s) didn't match pod affinity rules": 25,
-    "filter/NodeAffinity/UnschedulableAndUnresolvable/node(s) didn't match Pod's node affinity/selector": 63,
-    "filter/NodeAffinity/UnschedulableAndUnresolvable/node(s) didn't match scheduler-enforced node affinity": 18,
-    "filter/NodeDeclaredFeatures/UnschedulableAndUnresolvable/node(s) didn't match Pod's required features": 13,
-    "filter/NodePorts/Unschedulable/node(s) didn't have free ports for the requested pod ports": 8,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient attachable-volumes-disk": 2,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient cpu": 14,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient ephemeral-storage": 2,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient example.com/gpu": 3,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient example.com/nic": 3,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient hugepages-1Gi": 3,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient hugepages-2Mi": 2,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient kubernetes.io/slots": 2,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient memory": 13,
-    "filter/NodeResourcesFit/Unschedulable/Insufficient other.io/fpga": 3,
-    "filter/NodeResourcesFit/Unschedulable/Too many pods": 25,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient attachable-volumes-disk": 12,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient cpu": 52,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient ephemeral-storage": 35,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient example.com/gpu": 12,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient example.com/nic": 13,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient hugepages-1Gi": 16,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient hugepages-2Mi": 12,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient kubernetes.io/slots": 16,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient memory": 42,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Insufficient other.io/fpga": 11,
-    "filter/NodeResourcesFit/UnschedulableAndUnresolvable/Too many pods": 10,
-    "filter/NodeUnschedulable/UnschedulableAndUnresolvable/node(s) were unschedulable": 18,
-    "filter/NodeVolumeLimits/Unschedulable/csi.example.com CSI driver is not installed on the node": 2,
-    "filter/NodeVolumeLimits/Unschedulable/node(s) exceed max volume count": 4,
-    "filter/PodTopologySpread/Unschedulable/node(s) didn't match pod topology spread constraints": 6,
-    "filter/PodTopologySpread/UnschedulableAndUnresolvable/node(s) didn't match pod topology spread constraints (missing required label)": 6,
-    "filter/Success": 514,
-    "filter/TaintToleration/UnschedulableAndUnresolvable/node(s) had untolerated taint(s)": 35,
-    "filter/VolumeBinding/UnschedulableAndUnresolvable/node(s) did not have enough free storage": 7,
-    "filter/VolumeBinding/UnschedulableAndUnresolvable/node(s) didn't find available persistent volumes to bind": 22,
-    "filter/VolumeBinding/UnschedulableAndUnresolvable/node(s) didn't match PersistentVolume's node affinity": 11,
-    "filter/VolumeRestrictions/Unschedulable/node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod": 2,
-    "filter/VolumeZone/UnschedulableAndUnresolvable/node(s) had no available volume zone": 2,
-    "filter/several reasons of one node": 66,
-    "image/digest": 54,
-    "image/volume": 27,
-    "image/without tag": 68,
-    "pod affinity/preferred": 21,
-    "pod affinity/preferred namespaceSelector empty": 2,
-    "pod affinity/preferred namespaceSelector labels": 3,
-    "pod affinity/preferred namespaces": 6,
-    "pod affinity/required": 16,
-    "pod affinity/required namespaceSelector labels": 3,
-    "pod affinity/required namespaces": 4,
-    "pod affinity/several required": 6,
-    "pod anti-affinity/preferred": 23,
-    "pod anti-affinity/preferred namespaceSelector labels": 3,
-    "pod anti-affinity/preferred namespaces": 5,
-    "pod anti-affinity/required": 13,
-    "pod anti-affinity/required namespaceSelector labels": 3,
-    "pod anti-affinity/required namespaces": 2,
-    "pod claim/bound in-tree": 3,
-    "pod claim/bound to CSI": 6,
-    "pod claim/bound to local": 3,
-    "pod claim/delayed csi.example.com": 17,
-    "pod claim/delayed kubernetes.io/no-provisioner": 6,
-    "pod claim/delayed with a selected node": 2,
-    "pod claim/missing": 3,
-    "pod volume/EBS": 4,
-    "pod volume/GCE": 4,
-    "pod volume/ISCSI": 2,
-    "pod volume/RBD": 3,
-    "pod volume/ephemeral": 6,
-    "pod volume/other that a CSI driver serves": 2,
-    "pod/bound": 33,
-    "pod/container without requests": 47,
-    "pod/explicit zero": 68,
-    'pod/host port ""': 9,
-    'pod/host port "SCTP"': 2,
-    'pod/host port "TCP"': 21,
-    'pod/host port "UDP"': 9,
-    'pod/host port of ip ""': 22,
-    'pod/host port of ip "0.0.0.0"': 3,
-    'pod/host port of ip "10.0.0.1"': 5,
-    'pod/host port of ip "127.0.0.1"': 5,
-    'pod/host port of ip "::"': 3,
-    'pod/host port of ip "::1"': 2,
-    "pod/init container": 39,
-    "pod/overhead": 10,
-    "pod/pod-level resources": 9,
-    "pod/quantity rounded up": 50,
-    "pod/requests attachable-volumes-disk": 20,
-    "pod/requests cpu": 324,
-    "pod/requests ephemeral-storage": 53,
-    "pod/requests extended": 89,
-    "pod/requests hugepages": 45,
-    "pod/requests memory": 300,
-    "pod/requests shares": 2,
-    "pod/requests storage": 3,
-    "pod/sidecar": 30,
-    "prefilter/Skip/InterPodAffinity": 193,
-    "prefilter/Skip/NodeAffinity": 178,
-    "prefilter/Skip/NodeDeclaredFeatures": 206,
-    "prefilter/Skip/NodePorts": 193,
-    "prefilter/Skip/NodeVolumeLimits": 178,
-    "prefilter/Skip/PodTopologySpread": 198,
-    "prefilter/Skip/VolumeBinding": 185,
-    "prefilter/Skip/VolumeRestrictions": 202,
-    "prefilter/Skip/VolumeZone": 211,
-    "prefilter/Success": 218,
-    "prefilter/VolumeBinding/UnschedulableAndUnresolvable/pod has unbound immediate PersistentVolumeClaims": 3,
-    "prefilter/VolumeRestrictions/UnschedulableAndUnresolvable/persistentvolumeclaim NAME not found": 3,
-    "prescore/Skip/InterPodAffinity": 112,
-    "prescore/Skip/NodeAffinity": 121,
-    "prescore/Skip/NodeResourcesBalancedAllocation": 21,
-    "prescore/Skip/PodTopologySpread": 123,
-    "profile/first": 105,
-    "profile/named": 130,
-    "score/ImageLocality/highest raw is 0": 106,
-    "score/ImageLocality/nodes differ": 27,
-    "score/ImageLocality/raw 0": 439,
-    "score/ImageLocality/raw 100": 4,
-    "score/ImageLocality/raw between": 31,
-    "score/InterPodAffinity/final above 0": 50,
-    "score/InterPodAffinity/highest raw is 0": 13,
-    "score/InterPodAffinity/nodes differ": 17,
-    "score/InterPodAffinity/own terms": 51,
-    "score/InterPodAffinity/raw 0": 49,
-    "score/InterPodAffinity/raw above 100": 3,
-    "score/InterPodAffinity/raw below 0": 23,
-    "score/InterPodAffinity/raw between": 16,
-    "score/InterPodAffinity/terms of other pods only": 41,
-    "score/NodeAffinity/highest raw is 0": 5,
-    "score/NodeAffinity/nodes differ": 5,
-    "score/NodeAffinity/raw 0": 23,
-    "score/NodeAffinity/raw 100": 2,
-    "score/NodeAffinity/raw above 100": 2,
-    "score/NodeAffinity/raw between": 17,
-    "score/NodeResourcesBalancedAllocation/all alike": 21,
-    "score/NodeResourcesBalancedAllocation/as before": 147,
-    "score/NodeResourcesBalancedAllocation/better": 5,
-    "score/NodeResourcesBalancedAllocation/nodes differ": 66,
-    "score/NodeResourcesBalancedAllocation/raw between": 403,
-    "score/NodeResourcesBalancedAllocation/worse": 250,
-    "score/NodeResourcesFit LeastAllocated/raw 0": 6,
-    "score/NodeResourcesFit LeastAllocated/raw 100": 2,
-    "score/NodeResourcesFit LeastAllocated/raw between": 415,
-    "score/NodeResourcesFit MostAllocated/raw 0": 9,
-    "score/NodeResourcesFit MostAllocated/raw between": 15,
-    "score/NodeResourcesFit RequestedToCapacityRatio/raw 0": 12,
-    "score/NodeResourcesFit RequestedToCapacityRatio/raw 100": 2,
-    "score/NodeResourcesFit RequestedToCapacityRatio/raw between": 21,
-    "score/NodeResourcesFit/all alike": 8,
-    "score/NodeResourcesFit/highest raw is 0": 6,
-    "score/NodeResourcesFit/nodes differ": 92,
-    "score/PodTopologySpread/all alike": 3,
-    "score/PodTopologySpread/default constraints": 8,
-    "score/PodTopologySpread/final 0": 8,
-    "score/PodTopologySpread/final above 0": 27,
-    "score/PodTopologySpread/highest raw is 0": 4,
-    "score/PodTopologySpread/nodes differ": 5,
-    "score/PodTopologySpread/own constraints": 40,
-    "score/PodTopologySpread/raw 0": 20,
-    "score/PodTopologySpread/raw between": 29,
-    "score/TaintToleration/highest raw is 0": 109,
-    "score/TaintToleration/nodes differ": 23,
-    "score/TaintToleration/raw 0": 440,
-    "score/TaintToleration/raw between": 37,
-    "score/VolumeBinding/all alike": 2,
-    "score/VolumeBinding/highest raw is 0": 129,
-    "score/VolumeBinding/raw 0": 457,
-    "score/VolumeBinding/raw 100": 2,
-    "score/VolumeBinding/raw between": 7,
-    "score/no plugin": 2,
-    "spread/DoNotSchedule": 22,
-    "spread/ScheduleAnyway": 24,
-    "spread/controller apps/v1 ReplicaSet": 4,
-    "spread/controller apps/v1 StatefulSet": 6,
-    "spread/controller v1 ReplicationController": 6,
-    "spread/matchLabelKeys": 11,
-    "spread/minDomains": 6,
-    "spread/nodeAffinityPolicy Honor": 7,
-    "spread/nodeAffinityPolicy Ignore": 7,
-    "spread/nodeTaintsPolicy Honor": 15,
-    "spread/nodeTaintsPolicy Ignore": 8,
-    "spread/selector DoesNotExist": 3,
-    "spread/selector Exists": 4,
-    "spread/selector In": 7,
-    "spread/selector NotIn": 4,
-    "spread/selector empty": 3,
-    "spread/selector labels": 19,
-    "spread/selector nil": 2,
-    "spread/several constraints": 14,
-    "state/ended pod": 204,
-    "state/pending pod": 120,
-    "state/pod on an unknown node": 85,
-    "state/terminating pod": 113,
-    "state/the pod itself": 28,
-    'toleration/effect ""': 56,
-    'toleration/effect "NoExecute"': 28,
-    'toleration/effect "NoSchedule"': 64,
-    'toleration/effect "PreferNoSchedule"': 27,
-    'toleration/operator ""': 28,
-    'toleration/operator "Equal"': 44,
-    'toleration/operator "Exists"': 92,
-    'toleration/operator "Gt"': 4,
-    'toleration/operator "Lt"': 3,
-    'toleration/operator "Near"': 3,
-    "toleration/without key": 21,
-}
-# Of 100 sequences.
-SEQUENCES: dict[str, int] = {
-    "step/Namespace added": 2,
-    "step/Namespace changed": 8,
-    "step/Namespace deleted": 2,
-    "step/PersistentVolume changed": 2,
-    "step/PersistentVolumeClaim changed": 3,
-    "step/ReplicaSet added": 2,
-    "step/Service added": 3,
-    "step/node added": 29,
-    "step/node allocatable": 25,
-    "step/node deleted": 27,
-    "step/node images": 13,
-    "step/node labels": 22,
-    "step/node taints": 31,
-    "step/node unschedulable": 15,
-    "step/pod added": 54,
-    "step/pod bound": 3,
-    "step/pod deleted": 39,
-    "step/pod labels": 7,
-    "step/pod phase": 14,
-    "step/pod spec": 11,
-    "step/pod status": 21,
-}
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
+from tests.oracle import alone
+from tests.oracle.generate import Case, cases, sequences
+from tests.oracle.program import Program, oracle
 
+FILE = Path(__file__).with_name("floors.json")
+CASES, LINES, ALONE = 10_000, 42_000, 1_000
+"""The full runs: cases, lines of sequences (2,000 of 20 steps), and cases of a plugin alone."""
+MUST = 50
+"""So often everything must be reached in a full run, also what is rare."""
 LOWEST_FLOOR = 4
 """With so few cases that a floor is below this, chance alone may miss it: one seed in twenty did. More cases hold it."""
+PORTION = 4
+"""A floor is this part of what a full run reaches on average; only what is rare is held to more."""
 
 
-def table(reached: Mapping[str, int], cases: int, sequences: int) -> tuple[str, list[str]]:
-    """The counts of everything that has a floor or was reached, and what stayed below its floor."""
-    floors = {key: floor * cases // 1000 for key, floor in CASES.items()}
-    floors |= {key: floor * sequences // 100 for key, floor in SEQUENCES.items()}
-    below = [key for key, floor in floors.items() if floor >= LOWEST_FLOOR and reached.get(key, 0) < floor]
-    lines = [
-        f"{reached.get(key, 0):>9} {'<' if key in below else ' '} {floors.get(key) or '':>6}  {key}"
-        for key in sorted({*floors, *reached})
-    ]
-    return "\n".join([f"{'reached':>9}   {'floor':>6}", *lines]), below
+def known() -> dict[str, dict[str, int]]:
+    """What a full run of cases and of sequences reaches at least, apart from `MUST`; of a plugin alone, the table's answers."""
+    content: dict[str, dict[str, int]] = json.loads(FILE.read_text())
+    return content | {"alone": alone.floors()}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a run: what was asked, how much of a full run that is, and what it reached."""
+
+    name: str
+    share: float
+    reached: Mapping[str, int]
+
+    def floors(self) -> dict[str, int]:
+        """How often each thing must be reached: all of them, once the run is a full one."""
+        full = known()[self.name]
+        if self.share >= 1:
+            return {
+                key: int(max(MUST if self.name != "alone" else 1, floor) * self.share) for key, floor in full.items()
+            }
+        scaled = {key: int(floor * self.share) for key, floor in full.items()}
+        return {key: floor for key, floor in scaled.items() if floor >= LOWEST_FLOOR}
+
+    def below(self) -> list[str]:
+        return sorted(key for key, floor in self.floors().items() if self.reached.get(key, 0) < floor)
+
+    def least(self, count: int) -> list[tuple[str, int]]:
+        """What has a floor and was reached least."""
+        return sorted(
+            ((key, self.reached.get(key, 0)) for key in known()[self.name]), key=lambda one: (one[1], one[0])
+        )[:count]
+
+
+def table(parts: Iterable[Part]) -> tuple[str, list[str]]:
+    """The counts of everything that has a floor or was reached, by part, and what stayed below its floor."""
+    lines, below = [], []
+    for part in parts:
+        floors, missed = part.floors(), part.below()
+        below += [f"{part.name}: {key}" for key in missed]
+        lines.append(f"{'reached':>9}   {'floor':>6}  {part.name}")
+        lines += [
+            f"{part.reached.get(key, 0):>9} {'<' if key in missed else ' '} {floors.get(key) or '':>6}  {key}"
+            for key in sorted({*floors, *part.reached})
+        ]
+    return "\n".join(lines), below
+
+
+def measure(seed: int) -> dict[str, dict[str, int]]:
+    """A portion of what full runs reach; without what only a plugin alone is sure to answer."""
+    made = {}
+    for name, run in (("cases", cases(seed, CASES)), ("sequences", sequences(seed, 2000, exactly=20))):
+        program = oracle()
+        _ask(program, run)
+        made[name] = {
+            key: count // PORTION
+            for key, count in sorted(program.reached.items())
+            if count >= (MUST if key in alone.ANSWERED_BEFORE else MUST // 5)
+        }
+    return made
+
+
+def _ask(program: Program, run: Iterable[Case]) -> None:
+    batch: list[str] = []
+    for one in run:
+        batch += one.lines
+        if len(batch) >= 1000:
+            program.answer(batch)
+            batch = []
+    program.answer(batch)
+
+
+def main() -> None:
+    FILE.write_text(json.dumps(measure(int(sys.argv[1])), indent=0, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -38,7 +38,7 @@ THEMES: dict[str, float] = {
     "images": 9,
     "profiles": 8,
 }
-RARE, RARE_SEQUENCE = 0.64, 0.75  # so often a case is made one of what chance reaches too seldom (rare.py)
+RARE, RARE_SEQUENCE = 0.68, 0.75  # so often a case is made one of what chance reaches too seldom (rare.py)
 # What cannot be read as a line, a pod or an object.
 UNREADABLE = (
     "{",
@@ -63,6 +63,11 @@ class Case:
     name: str
     lines: tuple[str, ...]
     expect: tuple[str, ...] = ()  # what each line must give, where it is not the oracle's answer: "refused", else ""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one plugin is asked alone (alone.py)."""
+        return '"alone":' in self.lines[0]
 
     def expected(self, index: int) -> str:
         return self.expect[index] if self.expect else ""

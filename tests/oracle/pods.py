@@ -28,7 +28,7 @@ def requests(draw: Draw, setting: Setting) -> Json:
         if draw.chance(often):
             size = {"hugepages-2Mi": 2 * MI, "hugepages-1Gi": GI}.get(name, 1)
             made[name] = quantity(draw, name, size * draw.pick((0, 1, 1, 2, 3)))
-    if draw.chance(0.07):
+    if draw.chance(0.09):
         made[draw.pick(UNKNOWN)] = "3"
     return made
 
@@ -38,9 +38,9 @@ def port(draw: Draw) -> Json:
     made: Json = {"containerPort": number}
     if draw.chance(0.85):
         made["hostPort"] = number
-    if protocol := draw.weighted({"TCP": 50, "": 25, "UDP": 18, "SCTP": 13}):
+    if protocol := draw.weighted({"TCP": 50, "": 25, "UDP": 18, "SCTP": 16}):
         made["protocol"] = protocol
-    if address := draw.weighted({"": 55, "0.0.0.0": 10, "127.0.0.1": 12, "10.0.0.1": 12, "::": 12, "::1": 12}):
+    if address := draw.weighted({"": 55, "0.0.0.0": 10, "127.0.0.1": 12, "10.0.0.1": 12, "::": 13, "::1": 15}):
         made["hostIP"] = address
     return made
 

@@ -62,7 +62,6 @@ class Program:
     command: Sequence[str | Path]
     reached: Counter[str] = field(default_factory=Counter)
     counts: bool = False  # whether the command takes -counts FILE
-    asked: int = 0  # lines
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, lines: Sequence[str]) -> list[Any]:
@@ -85,8 +84,6 @@ class Program:
             counts = Path(folder) / "counts"
             command = [*self.command, *(["-counts", str(counts)] if self.counts else [])]
             text = "".join(f"{line}\n" for line in lines)
-            with self.lock:
-                self.asked += len(lines)
             try:
                 done = subprocess.run(
                     command, input=text, capture_output=True, text=True, check=False, timeout=BATCH_SECONDS

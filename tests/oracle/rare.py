@@ -6,96 +6,23 @@ What a recipe does not touch stays as it was drawn, and what it does is drawn ag
 from collections.abc import Callable
 
 from tests.oracle import rare_storage
-from tests.oracle.affinity import broken_requirement, preferred, term
 from tests.oracle.draw import MI, Json
 from tests.oracle.nodes import HOSTNAME, SCALARS, ZONE
-from tests.oracle.pod_affinity import PREFERRED, REQUIRED
+from tests.oracle.pod_affinity import PREFERRED
+from tests.oracle.rare_terms import (
+    WEB,
+    added_terms,
+    broken_pod_terms,
+    broken_preferences,
+    expression,
+    first_of_its_kind,
+    named_nodes,
+    node_terms,
+    one_node,
+    pod_terms,
+)
 from tests.oracle.scene import Scene
-from tests.oracle.selectors import BROKEN, RACK, namespace
-
-NODE_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-WEB: Json = {"matchLabels": {"app": "web"}}
-
-
-def _pod_term(scene: Scene, kind: str) -> Json:
-    """A term whose selector of namespaces, or of pods, is of the kind."""
-    draw = scene.draw
-    made: Json = {"topologyKey": draw.pick((ZONE, HOSTNAME, RACK)), "labelSelector": WEB}
-    if kind == "nil":
-        del made["labelSelector"]
-    elif kind == "empty":
-        made["namespaceSelector"] = {}
-    elif kind == "broken":
-        made["namespaceSelector"] = {"matchExpressions": [draw.pick(BROKEN)]}
-    elif kind == "broken pods":
-        made["labelSelector"] = {"matchExpressions": [draw.pick(BROKEN)]}
-    elif kind == "labels":
-        made["namespaceSelector"] = {"matchLabels": {"team": draw.pick(("red", "blue"))}}
-    else:
-        made["namespaceSelector"] = {"matchExpressions": [{"key": "team", "operator": kind}]}
-    if draw.chance(0.15):
-        made["namespaces"] = [draw.pick(("default", "shop"))]
-    return made
-
-
-def pod_terms(scene: Scene) -> None:
-    """Terms of all four kinds, with selectors that are absent, empty, or tell namespaces apart by whether they have a label."""
-    scene.calm()
-    scene.put(*(namespace(scene.draw, name) for name in ("default", "shop", "batch")))
-    affinity: Json = {"podAffinity": {}, "podAntiAffinity": {}}
-    for rules in affinity.values():
-        for requirement in (REQUIRED, PREFERRED):
-            terms = [
-                _pod_term(scene, scene.draw.pick(("nil", "empty", "Exists", "DoesNotExist", "labels")))
-                for _ in range(2)
-            ]
-            if requirement == PREFERRED:
-                terms = [{"weight": scene.draw.whole(1, 100), "podAffinityTerm": one} for one in terms]
-            if scene.draw.chance(0.6):
-                rules[requirement] = terms
-    scene.wanted["spec"]["affinity"] = affinity
-    if scene.draw.chance(0.3):
-        scene.pods.append(_running_with(scene, affinity))
-
-
-def _running_with(scene: Scene, affinity: Json) -> Json:
-    made = scene.run(scene.draw.pick(scene.names), affinity=affinity)
-    scene.pods.pop()
-    return made
-
-
-def broken_pod_terms(scene: Scene) -> None:
-    """One kind of term that cannot be parsed, or several, of the pod; of a running pod they count for nothing."""
-    scene.calm()
-    kinds = scene.draw.some(
-        [(rules, need) for rules in ("podAffinity", "podAntiAffinity") for need in (REQUIRED, PREFERRED)],
-        1,
-        scene.draw.pick((1, 1, 1, 3, 3)),
-    )
-    affinity: Json = {}
-    for rules, need in kinds:
-        broken = _pod_term(scene, scene.draw.pick(("broken", "broken", "broken pods")))
-        one = {"weight": 5, "podAffinityTerm": broken} if need == PREFERRED else broken
-        affinity.setdefault(rules, {})[need] = [one]
-    if scene.draw.chance(0.25):
-        scene.run(scene.draw.pick(scene.names), affinity=affinity)
-    else:
-        scene.wanted["spec"]["affinity"] = affinity
-
-
-def first_of_its_kind(scene: Scene) -> None:
-    """The pod is to be near pods like itself; none, or few, are there."""
-    scene.calm()
-    scene.wanted["metadata"]["labels"] = {"app": "web"}
-    selector = scene.draw.pick((WEB, WEB, {}))
-    key = scene.draw.pick((ZONE, HOSTNAME))
-    required = [{"topologyKey": key, "labelSelector": selector}]
-    scene.wanted["spec"]["affinity"] = {"podAffinity": {REQUIRED: required}}
-    for pod in scene.pods:
-        if scene.draw.chance(0.95):
-            pod["metadata"]["labels"] = {"app": "db"}
-        if scene.draw.chance(0.95):
-            pod["spec"].pop("affinity", None)
+from tests.oracle.selectors import BROKEN
 
 
 def all_alike(scene: Scene) -> None:
@@ -105,8 +32,6 @@ def all_alike(scene: Scene) -> None:
     for node in scene.nodes:
         node["metadata"]["labels"] |= {ZONE: "a", "disk": "ssd"}
         node["spec"]["taints"] = [{"key": key, "effect": "PreferNoSchedule"} for key in ("dedicated", "level")]
-        if draw.chance(0.9):
-            node["status"]["images"] = [{"names": ["app:v1"], "sizeBytes": 500 * MI}]
     if draw.chance(0.5):
         tolerated = {"key": "level", "operator": "Exists", "effect": draw.pick(("PreferNoSchedule", "NoSchedule", ""))}
         scene.wanted["spec"]["tolerations"] = [tolerated]
@@ -114,7 +39,7 @@ def all_alike(scene: Scene) -> None:
         "weight": draw.pick((100, draw.whole(1, 100))),
         "podAffinityTerm": {"topologyKey": ZONE, "labelSelector": {}},
     }
-    some = {"weight": draw.whole(1, 100), "preference": _expression("disk", "In", ["ssd"])}
+    some = {"weight": draw.whole(1, 100), "preference": expression("disk", "In", ["ssd"])}
     scene.wanted["spec"]["affinity"] = {
         draw.pick(("podAffinity", "podAntiAffinity")): {PREFERRED: [near]},
         "nodeAffinity": {PREFERRED: [some]},
@@ -125,78 +50,23 @@ def all_alike(scene: Scene) -> None:
     scene.run(draw.pick(scene.names))
 
 
-def _expression(key: str, operator: str, values: list[str]) -> Json:
-    return {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}
-
-
-def node_terms(scene: Scene) -> None:
-    """Node affinity of operators that no rule knows, of fields with operators for labels, of terms without anything."""
-    draw = scene.draw
-    odd: tuple[Callable[[], Json], ...] = (
-        lambda: {"matchExpressions": [{"key": "disk", "operator": "Matches", "values": ["ssd"]}]},
-        lambda: {"matchExpressions": [{"key": "disk", "operator": "Matches", "values": ["ssd"]}]},
-        lambda: {"matchFields": [{"key": "metadata.name", "operator": "Exists"}]},
-        lambda: {"matchFields": [{"key": "metadata.name", "operator": "Gt", "values": ["1"]}]},
-        lambda: {"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": [draw.pick(scene.names)]}]},
-        lambda: {"matchExpressions": [{"key": "cores", "operator": draw.pick(("Lt", "Gt")), "values": ["8"]}]},
-        lambda: {"matchExpressions": [{"key": "disk", "operator": draw.pick(("Exists", "DoesNotExist"))}]},
-        dict,
-    )
-    affinity: Json = {}
-    if draw.chance(0.6):
-        terms = [draw.pick(odd)() for _ in range(draw.whole(2, 3))]
-        if draw.chance(0.5):
-            terms.append(_expression(HOSTNAME, "In", scene.names))
-        if draw.chance(0.25):
-            terms = []
-        affinity[NODE_REQUIRED] = {"nodeSelectorTerms": terms}
-    if not affinity or draw.chance(0.4):
-        weight = draw.pick((0, 5, 5))
-        affinity[PREFERRED] = [{"weight": weight, "preference": draw.pick(odd)()} for _ in range(draw.whole(1, 3))]
-    scene.wanted["spec"].setdefault("affinity", {})["nodeAffinity"] = affinity
-
-
-def named_nodes(scene: Scene) -> None:
-    """Node affinity by name: for one node or two, or for two names that no node has at once."""
-    scene.calm()
-    names = [*scene.names, "elsewhere"]
-    counts = [scene.draw.pick((1, 1, 2)) for _ in range(scene.draw.whole(1, 2))]
-    terms = [
-        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names[:count]]}
-        for count in counts
-    ]
-    scene.wanted["spec"]["affinity"] = {"nodeAffinity": {NODE_REQUIRED: {"nodeSelectorTerms": terms}}}
-
-
 def soft_spread(scene: Scene) -> None:
-    """A constraint that only gives points."""
+    """A constraint that only gives points, with a selector of any kind."""
+    draw = scene.draw
     scene.calm()
     scene.wanted["metadata"]["labels"] = {"app": "web"}
-    operator = scene.draw.pick(("Exists", "DoesNotExist", "NotIn"))
+    operator = draw.pick(("Exists", "DoesNotExist", "NotIn"))
     odd: Json = {"key": "tier", "operator": operator} | ({"values": ["back"]} if operator == "NotIn" else {})
-    selector: Json = scene.draw.pick((WEB, {}, {"matchExpressions": [odd]}))
-    soft: Json = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}
-    scene.wanted["spec"]["topologySpreadConstraints"] = [soft | {"topologyKey": scene.draw.pick((ZONE, HOSTNAME))}]
+    soft: Json = {"maxSkew": draw.pick((1, 3)), "whenUnsatisfiable": "ScheduleAnyway"}
+    soft["topologyKey"] = draw.pick((ZONE, HOSTNAME))
+    selector: Json | None = draw.pick((WEB, WEB, {}, None, {"matchExpressions": [odd]}, {"matchExpressions": [odd]}))
+    scene.wanted["spec"]["topologySpreadConstraints"] = [
+        soft if selector is None else soft | {"labelSelector": selector}
+    ]
+    often = draw.pick((0.0, 0.5, 1.0))
     for name in scene.names:
-        if scene.draw.chance(0.5):
+        if draw.chance(often):
             scene.run(name)
-
-
-def one_node(scene: Scene) -> None:
-    """A single node that cannot be scored, which kube-scheduler does not do anyway."""
-    scene.calm()
-    del scene.nodes[1:]
-    broken = {"weight": 5, "preference": {"matchExpressions": [broken_requirement(scene.draw)]}}
-    scene.wanted["spec"]["affinity"] = {"nodeAffinity": {PREFERRED: [broken]}}
-
-
-def added_terms(scene: Scene) -> None:
-    """Preferred terms of the pod and of its profile."""
-    scene.calm()
-    draw = scene.draw
-    added = [{"weight": draw.whole(1, 100), "preference": term(draw, scene.names, broken=0, fields=0)} for _ in "ab"]
-    scene.arguments("NodeAffinity", {"addedAffinity": {PREFERRED: [one for one in added if one["preference"]]}})
-    scene.wanted["spec"]["affinity"] = {"nodeAffinity": {PREFERRED: preferred(draw, scene.names, broken=0.0)}}
 
 
 def full_nodes(scene: Scene) -> None:
@@ -217,7 +87,7 @@ def full_nodes(scene: Scene) -> None:
         if draw.chance(0.9):
             pod["spec"].pop("nodeName", None)
     resources = [{"name": name} for name in draw.some(("cpu", "memory", "example.com/gpu"), 1, 3)]
-    kind = draw.pick(("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio", "RequestedToCapacityRatio"))
+    kind = draw.pick(("LeastAllocated", "LeastAllocated", "MostAllocated", *["RequestedToCapacityRatio"] * 2))
     strategy: Json = {"type": kind, "resources": resources}
     if kind == "RequestedToCapacityRatio":
         points = ((0, draw.whole(0, 10)), (draw.pick((50, 99, 100)), draw.whole(0, 10)))
@@ -297,7 +167,7 @@ def spread_rules(scene: Scene) -> None:
         for _ in range(draw.whole(0, 2)):
             scene.run(name)
     made: Json = {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": WEB}
-    match draw.weighted({"default": 35, "domains": 15, "keys": 25, "broken": 65, "soft": 20, "owner": 70}):
+    match draw.weighted({"default": 35, "domains": 15, "keys": 25, "broken": 85, "soft": 20, "owner": 90}):
         case "default":
             plain = {name: value for name, value in made.items() if name != "labelSelector"}
             scene.arguments("PodTopologySpread", {"defaultingType": "List", "defaultConstraints": [plain]})
@@ -376,7 +246,7 @@ MUST_FAIL: tuple[tuple[str, str, Callable[[Scene], None]], ...] = (
     ("preFilter", "PodTopologySpread", spread_rules),
     ("preFilter", "InterPodAffinity", pod_terms),
     ("preFilter", "VolumeRestrictions", rare_storage.one_pod_only),
-    ("preFilter", "VolumeBinding", rare_storage.drivers),
+    ("preFilter", "VolumeBinding", rare_storage.room),
     ("preFilter", "NodeDeclaredFeatures", feature_mounts),
     ("preScore", "PodTopologySpread", soft_spread),
     ("preScore", "InterPodAffinity", all_alike),
@@ -390,28 +260,31 @@ UNPREPARED = (
     ("preFilter", "NodeVolumeLimits", rare_storage.drivers),
     ("preFilter", "VolumeZone", rare_storage.zones),
     ("preFilter", "NodeAffinity", added_terms),
+    ("preFilter", "NodePorts", ports),
     ("preScore", "TaintToleration", all_alike),
-    ("preScore", "NodeAffinity", added_terms),
+    ("preScore", "TaintToleration", all_alike),
+    ("preScore", "NodeAffinity", broken_preferences),
+    ("preScore", "NodeAffinity", broken_preferences),
     ("preScore", "VolumeBinding", rare_storage.room),
 )
 # How often, of some 9,000 cases.
 RECIPES: dict[Callable[[Scene], None], float] = {
-    pod_terms: 340,
-    broken_pod_terms: 720,
+    pod_terms: 400,
+    broken_pod_terms: 860,
     first_of_its_kind: 80,
-    all_alike: 190,
+    all_alike: 230,
     node_terms: 760,
-    named_nodes: 140,
-    one_node: 80,
-    added_terms: 100,
-    full_nodes: 430,
+    named_nodes: 150,
+    one_node: 110,
+    added_terms: 140,
+    full_nodes: 500,
     balance: 300,
-    overflow: 190,
-    scarce: 190,
+    overflow: 230,
+    scarce: 240,
     ports: 180,
     spread_rules: 600,
-    soft_spread: 90,
-    unprepared: 1530,
+    soft_spread: 220,
+    unprepared: 1600,
     feature_mounts: 80,
     **rare_storage.RECIPES,
 }

@@ -73,8 +73,10 @@ def odd_claims(scene: Scene) -> None:
     classes(scene)
     draw = scene.draw
     kinds: dict[str, float] = {"immediate": 18, "modeless": 18, "none": 11, "prebound": 12, "lost": 12, "deleting": 13}
-    kinds |= {"ebs": 12, "bare": 12, "sizeless": 10, "chosen": 30}
+    kinds |= {"ebs": 12, "bare": 14, "unknown": 8, "sizeless": 10, "chosen": 30}
     match draw.weighted(kinds):
+        case "unknown":
+            scene.mount({"persistentVolumeClaim": {"claimName": "unknown"}})
         case "immediate":
             mounted(scene, "rare", "slow")
         case "modeless":
@@ -274,11 +276,11 @@ def drivers(scene: Scene) -> None:
 
 
 RECIPES: dict[Callable[[Scene], None], float] = {
-    odd_claims: 1000,
-    ephemeral: 380,
-    room: 380,
+    odd_claims: 1200,
+    ephemeral: 450,
+    room: 500,
     disks: 430,
-    zones: 340,
+    zones: 370,
     one_pod_only: 60,
-    drivers: 290,
+    drivers: 370,
 }

@@ -39,7 +39,7 @@ def dress_pod(draw: Draw, pod: Json) -> None:
     """Own constraints, or none so that the default ones apply; the latter mostly with a controller."""
     if draw.chance(0.65):
         pod["spec"]["topologySpreadConstraints"] = constraints(draw)
-    if draw.chance(0.5):
+    if draw.chance(0.6):
         own(draw, pod)
     if draw.chance(0.2):
         # Policies look at the pod's node affinity and tolerations.
