@@ -20,6 +20,8 @@ REQUIRED_AFFINITY = "required affinity"
 REQUIRED_ANTI_AFFINITY = "required anti-affinity"
 PREFERRED = "preferred"
 
+_INT32_MIN = -(2**31)
+
 Term = TypeVar("Term")
 Given = TypeVar("Given")
 
@@ -120,7 +122,9 @@ def _terms_of(namespace: str, rules: bytes) -> AffinityTerms:
         return _term(namespace, term)
 
     def weighted(sign: int) -> Callable[[WeightedPodAffinityTerm], WeightedAffinityTerm]:
-        return lambda given: WeightedAffinityTerm(sign * given.weight, _term(namespace, given.pod_affinity_term))
+        return lambda given: WeightedAffinityTerm(
+            _signed(sign, given.weight), _term(namespace, given.pod_affinity_term)
+        )
 
     required_affinity = _all("requiredAffinityTerms", plain, affinity.required, errors)
     required_anti_affinity = _all("requiredAntiAffinityTerms", plain, anti_affinity.required, errors)
@@ -133,6 +137,11 @@ def _terms_of(namespace: str, rules: bytes) -> AffinityTerms:
     )
     error = aggregate(errors) if errors else ""
     return AffinityTerms(required_affinity, required_anti_affinity, preferred, error, held, label_keys(held))
+
+
+def _signed(sign: int, weight: int) -> int:
+    """In 32 bits, as upstream: the lowest weight, which the API server would refuse, has no opposite."""
+    return weight if weight == _INT32_MIN else sign * weight
 
 
 def _all(name: str, read: Callable[[Given], Term], given: list[Given] | None, errors: list[str]) -> tuple[Term, ...]:

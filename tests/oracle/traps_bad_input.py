@@ -252,6 +252,29 @@ LABEL_SELECTORS = (
         ),
     ),
     Trap(
+        "bad-spread-numbers-score",
+        "a soft constraint with maxSkew 0 and no pods makes -1 of every node, which is the mark of those that do not count",
+        (line(labelled_pod(topologySpreadConstraints=[spread(skew=0, soft=True, selector=None)]), *NODES, NEIGHBOUR),),
+        tuple((0, f"scores/{name}/{SPREAD}", {"raw": -1, "weighted": 0}) for name in ("n1", "n7")),
+    ),
+    Trap(
+        "lowest-weight-has-no-opposite",
+        "-2^31 of anti-affinity stays what it is in 32 bits",
+        lines(
+            (
+                labelled_pod(affinity={kind: {PREFERRED: [{"weight": -(2**31), "podAffinityTerm": term()}]}})
+                for kind in ("podAffinity", "podAntiAffinity")
+            ),
+            *NODES,
+            NEIGHBOUR,
+        ),
+        every(
+            2,
+            (0, f"scores/n1/{NEAR}", {"raw": -(2**31), "weighted": 0}),
+            (0, f"scores/n7/{NEAR}", {"raw": 0, "weighted": 200}),
+        ),
+    ),
+    Trap(
         "bad-own-pod-terms",
         "a term that cannot be read keeps the pod from all nodes, whatever kind it is of",
         lines(

@@ -146,6 +146,9 @@ class PodTopologySpread(
             final: Ints = scores * 0 + MAX_NODE_SCORE
         else:
             final = ops.div_trunc((high + low - scores) * MAX_NODE_SCORE, high)
+        if low < 0:
+            # With a maxSkew of 0, which the API server would refuse: -1 is upstream's mark of a node that it ignores.
+            final = ops.where(scores == -1, 0, final)
         if not found.ignores:
             return final
         return ops.where(found.ignored(nodes), 0, final)  # type: ignore[no-any-return]
