@@ -18,8 +18,11 @@ CASES, LINES, ALONE = 10_000, 42_000, 1_000
 """The full runs: cases, lines of sequences (2,000 of 20 steps), and cases of a plugin alone."""
 MUST = 50
 """So often everything must be reached in a full run, also what is rare."""
-LOWEST_FLOOR = 4
-"""With so few cases that a floor is below this, chance alone may miss it: one seed in twenty did. More cases hold it."""
+LOWEST_FLOORS = {"cases": 15, "sequences": 150, "alone": 5}
+"""With so few cases that a floor is below this, chance alone may miss it; more cases hold it.
+
+A case counts several times what several of its nodes show, and a sequence what each of its lines shows.
+"""
 PORTION = 4
 """A floor is this part of what a full run reaches on average; only what is rare is held to more."""
 
@@ -46,7 +49,7 @@ class Part:
                 key: int(max(MUST if self.name != "alone" else 1, floor) * self.share) for key, floor in full.items()
             }
         scaled = {key: int(floor * self.share) for key, floor in full.items()}
-        return {key: floor for key, floor in scaled.items() if floor >= LOWEST_FLOOR}
+        return {key: floor for key, floor in scaled.items() if floor >= LOWEST_FLOORS[self.name]}
 
     def below(self) -> list[str]:
         return sorted(key for key, floor in self.floors().items() if self.reached.get(key, 0) < floor)
