@@ -12,7 +12,7 @@ import asyncio
 import ipaddress
 import os
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -89,17 +89,19 @@ class ApiClient:
             self._connections.close()
         await _cancellable(self._client.close())
 
-    async def get(self, path: str) -> Response:
-        return await self._send("GET", path, READ_SECONDS)
+    def get(self, path: str) -> Coroutine[Any, Any, Response]:
+        return self._send("GET", path, READ_SECONDS)
 
-    async def post(self, path: str, body: bytes) -> Response:
-        return await self._send("POST", path, WRITE_SECONDS, body)
+    # Not coroutines themselves: each one on the way of an answer takes time, and there are many answers.
 
-    async def patch(self, path: str, body: bytes, content_type: str) -> Response:
-        return await self._send("PATCH", path, WRITE_SECONDS, body, content_type)
+    def post(self, path: str, body: bytes) -> Coroutine[Any, Any, Response]:
+        return self._send("POST", path, WRITE_SECONDS, body)
 
-    async def delete(self, path: str, body: bytes = b"") -> Response:
-        return await self._send("DELETE", path, WRITE_SECONDS, body)
+    def patch(self, path: str, body: bytes, content_type: str) -> Coroutine[Any, Any, Response]:
+        return self._send("PATCH", path, WRITE_SECONDS, body, content_type)
+
+    def delete(self, path: str, body: bytes = b"") -> Coroutine[Any, Any, Response]:
+        return self._send("DELETE", path, WRITE_SECONDS, body)
 
     @asynccontextmanager
     async def watch(self, path: str) -> AsyncIterator[WatchStream]:
@@ -138,29 +140,24 @@ class ApiClient:
         self, method: str, path: str, seconds: float, body: bytes = b"", content_type: str = "application/json"
     ) -> Response:
         """One request, and once more with new credentials when the server did not accept or could not prove an identity."""
-        try:
-            response = await self._send_once(method, path, seconds, body, content_type)
-        except TransportFailure as failure:
-            if failure.kind is not FailureKind.TLS or not await self._reload():
-                raise
-        else:
-            if response.status != 401 or not await self._reload():
-                return response
-        return await self._send_once(method, path, seconds, body, content_type)
-
-    async def _send_once(self, method: str, path: str, seconds: float, body: bytes, content_type: str) -> Response:
-        began = perf_counter()
-        try:
-            if method == "GET" or self._connections is None:
-                response = await self._ask(method, path, seconds, body, content_type)
+        is_last = False
+        while True:
+            began = perf_counter()
+            try:
+                if method == "GET" or self._connections is None:
+                    response = await self._ask(method, path, seconds, body, content_type)
+                else:
+                    authorization = self._credentials.authorization()
+                    response = await self._connections.send(method, path, body, content_type, authorization, seconds)
+            except TransportFailure as failure:
+                self._seen(method, 0, began)
+                if is_last or failure.kind is not FailureKind.TLS or not await self._reload():
+                    raise
             else:
-                authorization = self._credentials.authorization()
-                response = await self._connections.send(method, path, body, content_type, authorization, seconds)
-        except TransportFailure:
-            self._seen(method, 0, began)
-            raise
-        self._seen(method, response.status, began)
-        return response
+                self._seen(method, response.status, began)
+                if is_last or response.status != 401 or not await self._reload():
+                    return response
+            is_last = True
 
     async def _ask(self, method: str, path: str, seconds: float, body: bytes, content_type: str) -> Response:
         """One request through pyreqwest."""

@@ -1,6 +1,7 @@
 """Our own connections, over which writes go: against servers on loopback, in real time."""
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -10,8 +11,9 @@ import pytest
 import uvloop
 from aiohttp import web
 
-from scheduler.kube.connections import Connections, tls_context
+from scheduler.kube.connections import Connections
 from scheduler.kube.credentials import CredentialsError, Endpoint
+from scheduler.kube.tls import tls_context
 from scheduler.kube.transport import FailureKind, Response, TransportFailure
 from tests.edge.kube.local_server import Authority, authority, serving
 
@@ -136,6 +138,28 @@ async def test_a_connection_that_the_server_closed_meanwhile_is_not_used_again()
         assert (await post(connections)).body == b"ok"
 
 
+@pytest.mark.parametrize("header", [b"Connection: close", b"connection: close"])
+@pytest.mark.parametrize("is_last", [False, True])
+async def test_an_answer_that_announces_the_end_of_its_connection_is_believed(header: bytes, is_last: bool) -> None:
+    """Wherever it says so, and though this server does not do what it says."""
+    lines = [b"Content-Length: 2", header] if is_last else [header, b"Content-Length: 2"]
+    final = b"\r\n".join((b"HTTP/1.1 200 OK", *lines, b"", b"ok"))
+    served: list[int] = []
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.append(0)
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while True:
+                await read_request(reader)
+                served[-1] += 1
+                writer.write(final)
+
+    async with speaking(speak) as url, connecting(url) as connections:
+        for _ in range(2):
+            assert (await post(connections)).body == b"ok"
+        assert served == [1, 1]
+
+
 async def test_retired_connections_close_when_they_have_answered() -> None:
     ports = Ports(hold=2)
     async with serving(ports) as url, connecting(url) as connections:
@@ -209,6 +233,8 @@ async def test_a_new_token_is_used_from_the_next_request_on() -> None:
         (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", b"ok"),
         (b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + OK, b"ok"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
+        (b"HTTP/1.1 201 Created\r\nDate: x\r\nContent-Length: 2\r\nAudit-Id: y\r\n\r\nok", b"ok"),
+        (b"HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\nok", b"ok"),
     ],
 )
 async def test_an_answer_is_understood_in_each_of_its_forms(answer: bytes, expected: bytes) -> None:
@@ -246,6 +272,23 @@ async def test_what_comes_unasked_is_nobodys_answer() -> None:
     async with speaking(answering(OK + OK.replace(b"ok", b"no"), OK)) as url, connecting(url) as connections:
         assert (await post(connections)).body == b"ok"
         assert (await post(connections)).body == b"ok"
+
+
+async def test_each_request_has_a_deadline_of_its_own() -> None:
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+
+    failed: list[float] = []
+
+    async def wait(connections: Connections, seconds: float) -> None:
+        with pytest.raises(TransportFailure) as caught:
+            await post(connections, seconds=seconds)
+        assert caught.value.kind is FailureKind.TIMEOUT
+        failed.append(seconds)
+
+    async with speaking(silent) as url, connecting(url) as connections, asyncio.timeout(5):
+        await asyncio.gather(*(wait(connections, seconds) for seconds in (0.3, 0.1, 0.2)))
+    assert failed == [0.1, 0.2, 0.3]
 
 
 async def test_a_late_answer_is_nobodys_answer() -> None:
@@ -371,6 +414,45 @@ async def test_a_client_certificate_is_shown(cluster: Authority) -> None:
         connecting(url, ca_pem=trusting(cluster), identity_pem=identity) as connections,
     ):
         assert (await post(connections)).body == b'["commonName", "reprise"]'
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_later_connections_go_on_with_the_tls_session_of_the_first(
+    cluster: Authority, new_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    resumed: list[bool] = []
+
+    async def closing(request: web.BaseRequest) -> web.Response:
+        assert request.transport is not None
+        resumed.append(request.transport.get_extra_info("ssl_object").session_reused)
+        response = web.Response(text="ok")
+        response.force_close()
+        return response
+
+    async def ask() -> None:
+        async with (
+            serving(closing, tls=cluster.server_context()) as url,
+            connecting(url, ca_pem=trusting(cluster)) as connections,
+        ):
+            for _ in range(3):
+                assert (await post(connections)).body == b"ok"
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(ask())
+    assert resumed == [False, True, True]
+
+
+async def test_a_session_that_the_server_does_not_know_is_no_obstacle(cluster: Authority) -> None:
+    known, other = cluster.server_context(), cluster.server_context()
+    async with (
+        serving(answer, tls=known) as first,
+        serving(answer, tls=other) as second,
+        connecting(first, ca_pem=trusting(cluster)) as connections,
+    ):
+        assert (await post(connections)).body == b"ok"
+        connections.retire()
+        connections._port = int(second.rpartition(":")[2])
+        assert (await post(connections)).body == b"ok"
 
 
 def test_an_identity_that_is_none_is_a_clear_error() -> None:
