@@ -5,7 +5,7 @@ kube-scheduler 1.37: binding cycle, DefaultBinder.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -24,6 +24,26 @@ class BinderCounters(WriteCounters):
     bound: int = 0
 
 
+class _BoundPod(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    namespace: str
+    uid: str
+
+
+class _Target(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    kind: str = "Node"
+
+
+class _Binding(msgspec.Struct, frozen=True, rename="camel"):
+    """``v1`` Binding."""
+
+    metadata: _BoundPod
+    target: _Target
+    api_version: str = "v1"
+    kind: str = "Binding"
+
+
 class _Metadata(msgspec.Struct, frozen=True):
     uid: str = ""
 
@@ -39,6 +59,7 @@ class _ReadPod(msgspec.Struct):
     spec: _Spec = _Spec()
 
 
+_ENCODER = msgspec.json.Encoder()
 _READ_POD = msgspec.json.Decoder(_ReadPod)
 
 
@@ -74,17 +95,14 @@ class BindJob(CheckedWrite):
         )
         self._binder = binder
         self._instruction = instruction
-        self._body = msgspec.json.encode(
-            {
-                "apiVersion": "v1",
-                "kind": "Binding",
-                "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
-                "target": {"kind": "Node", "name": instruction.node_name},
-            }
-        )
 
-    async def send(self) -> Response:
-        return await self.transport.post(f"{self.path}/binding", self._body)
+    def send(self) -> Awaitable[Response]:
+        pod = self._instruction.pod
+        binding = _Binding(
+            metadata=_BoundPod(name=pod.name, namespace=pod.namespace, uid=pod.uid),
+            target=_Target(name=self._instruction.node_name),
+        )
+        return self.transport.post(f"{self.path}/binding", _ENCODER.encode(binding))
 
     def find(self, body: bytes) -> Found:
         pod, instruction = _READ_POD.decode(body), self._instruction

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Awaitable
 from dataclasses import dataclass
 
 import structlog
@@ -103,8 +104,8 @@ class CheckedWrite(ABC):
         self._is_repeated = False
 
     @abstractmethod
-    async def send(self) -> Response:
-        """Send the request; raises TransportFailure when there is no answer."""
+    def send(self) -> Awaitable[Response]:
+        """Send the request; awaiting its answer raises TransportFailure when there is none."""
 
     @abstractmethod
     def find(self, body: bytes) -> Found:

@@ -245,8 +245,9 @@ class Dispatcher:
             else:
                 self._wait(job, wait_seconds)
             job = self._next_job()
-            # What has ended may let more than one start: its lane was full, and its chain goes on in another.
-            self._start_jobs()
+            if job is not None:
+                # What has ended may let more than one start: its lane was full, and its chain goes on in another.
+                self._start_jobs()
 
     def _wait(self, job: Job, seconds: float) -> None:
         if self._is_draining and isinstance(job, EventJob) and seconds >= DRAIN_PATIENCE_SECONDS:

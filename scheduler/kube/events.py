@@ -50,6 +50,37 @@ class EventCounters:
     gave_up: int = 0  # after all attempts, or at shutdown
 
 
+class _Metadata(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    namespace: str
+
+
+class _Regarding(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    api_version: str = "v1"
+    kind: str = "Pod"
+
+
+class _Event(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
+    """``events.k8s.io/v1`` Event."""
+
+    metadata: _Metadata
+    event_time: str
+    reporting_controller: str
+    reporting_instance: str
+    action: str
+    reason: str
+    regarding: _Regarding
+    note: str
+    type: str
+    series: dict[str, Any] | msgspec.UnsetType
+    api_version: str = "events.k8s.io/v1"
+    kind: str = "Event"
+
+
 class _Identity(NamedTuple):
     """What makes two Events the same: all but the note and the time."""
 
@@ -188,28 +219,23 @@ class EventRecorder:
         """The whole Event."""
         instruction = series.instruction
         pod = instruction.pod
-        event: dict[str, Any] = {
-            "apiVersion": "events.k8s.io/v1",
-            "kind": "Event",
-            "metadata": {"name": series.name, "namespace": pod.namespace},
-            "eventTime": micro_time(instruction.now),
-            "reportingController": instruction.controller,
-            "reportingInstance": f"{instruction.controller}-{self._hostname}"[:_LONGEST_INSTANCE],
-            "action": instruction.action,
-            "reason": instruction.reason,
-            "regarding": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "namespace": pod.namespace,
-                "name": pod.name,
-                "uid": pod.uid,
-                "resourceVersion": pod.resource_version,
-            },
-            "note": instruction.note,
-            "type": instruction.type,
-        }
-        if series.count > 1:
-            event["series"] = _series_of(series)
+        event = _Event(
+            metadata=_Metadata(name=series.name, namespace=pod.namespace),
+            event_time=micro_time(instruction.now),
+            reporting_controller=instruction.controller,
+            reporting_instance=f"{instruction.controller}-{self._hostname}"[:_LONGEST_INSTANCE],
+            action=instruction.action,
+            reason=instruction.reason,
+            regarding=_Regarding(
+                namespace=pod.namespace,
+                name=pod.name,
+                uid=pod.uid,
+                resource_version=pod.resource_version,
+            ),
+            note=instruction.note,
+            type=instruction.type,
+            series=_series_of(series) if series.count > 1 else msgspec.UNSET,
+        )
         return _ENCODER.encode(event)
 
     def finished(self, series: _Series, *, written_count: int) -> None:

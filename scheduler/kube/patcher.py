@@ -5,7 +5,7 @@ kube-scheduler 1.37: VolumeBinding, BindPodVolumes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -100,8 +100,8 @@ class PatchJob(CheckedWrite):
             metadata["resourceVersion"] = patch.resource_version
         self._body = msgspec.json.encode({**patch.patch, "metadata": metadata})
 
-    async def send(self) -> Response:
-        return await self.transport.patch(self.path, self._body, MERGE_PATCH)
+    def send(self) -> Awaitable[Response]:
+        return self.transport.patch(self.path, self._body, MERGE_PATCH)
 
     def find(self, body: bytes) -> Found:
         metadata, patch = _READ_OBJECT.decode(body).metadata, self._patch
