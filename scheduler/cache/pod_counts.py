@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scheduler.cache.change_log import ChangeLog
 from scheduler.cache.columns import Column
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch
@@ -37,14 +38,20 @@ def kind_of(pod: PodInfo) -> PodKind:
 
 
 class CountColumn:
-    """Number of matching pods a row. ``version``: another number after each change, never one that was there before."""
+    """Number of matching pods a row. ``version``: a higher number after each change, never one that was there before."""
 
-    __slots__ = ("column", "match", "version")
+    __slots__ = ("column", "log", "match", "version")
 
     def __init__(self, match: PodMatch, capacity: int, version: int) -> None:
         self.match = match
         self.column = Column(np.int64, capacity)
         self.version = version
+        self.log = ChangeLog(version)
+
+    def add(self, row: int, change: int, version: int) -> None:
+        self.column.cells[row] += change
+        self.version = version
+        self.log.note(version, row, change)
 
 
 class _Kind:
@@ -98,8 +105,7 @@ class PodCounts:
         if kind.columns is None:
             kind.columns = [column for column in self._columns.values() if _matches(column.match, name)]
         for column in kind.columns:
-            column.column.cells[row] += change
-            column.version = self._next_version()
+            column.add(row, change, self._next_version())
         if not kind.rows:
             del kinds[name]
             if not kinds:

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from scheduler.cache.change_log import ChangeLog
 from scheduler.cache.columns import Column
 from scheduler.cache.namespaces import Namespaces
 from scheduler.framework.affinity_terms import (
     REQUIRED_ANTI_AFFINITY,
     HeldTerm,
     ReachingTerms,
-    affinity_terms,
     label_keys,
 )
 from scheduler.framework.pod_info import PodInfo
@@ -32,14 +32,15 @@ NOTHING_REACHES = ReachingTerms()
 
 
 class _Holders:
-    """How often each row's pods hold one term. ``version``: another number after each change."""
+    """How often each row's pods hold one term. ``version``: a higher number after each change."""
 
-    __slots__ = ("column", "rows", "version")
+    __slots__ = ("column", "log", "rows", "version")
 
-    def __init__(self) -> None:
+    def __init__(self, version: int) -> None:
         self.rows: dict[int, int] = {}
         self.column: Column | None = None
-        self.version = 0
+        self.version = version
+        self.log = ChangeLog(version)
 
 
 class _Answer:
@@ -84,14 +85,14 @@ class PodTerms:
 
     def _work_in(self) -> None:
         for row, pod, change in self._notes:
-            for held in affinity_terms(pod.pod).held:
+            for held in pod.affinity_terms.held:
                 self._count(row, held, change)
         self._notes.clear()
 
     def _count(self, row: int, held: HeldTerm, change: int) -> None:
         holders = self._holders.get(held)
         if holders is None:
-            holders = self._holders[held] = _Holders()
+            holders = self._holders[held] = _Holders(self._next_version())
             self._file(held)
         number = holders.rows.get(row, 0) + change
         if number:
@@ -101,6 +102,7 @@ class PodTerms:
         if holders.column is not None:
             holders.column.cells[row] = number
         holders.version = self._next_version()
+        holders.log.note(holders.version, row, change)
         if not holders.rows:
             del self._holders[held]
             self._with_columns.pop(held, None)
@@ -182,6 +184,15 @@ class PodTerms:
             self._work_in()
         holders = self._holders.get(held)
         return 0 if holders is None else holders.version
+
+    def changes(self, held: HeldTerm, version: int) -> tuple[int, list[tuple[int, int]] | None]:
+        """The version now, and what was added to which row after that one; None when it is not known."""
+        if self._notes:
+            self._work_in()
+        holders = self._holders.get(held)
+        if holders is None:
+            return 0, None if version else []
+        return holders.version, holders.log.since(version)
 
     def column(self, held: HeldTerm) -> Column | None:
         """How often the pods of each row hold the term, as of now; None when none does."""

@@ -12,7 +12,7 @@ from scheduler.cache.columns import InternedColumn
 from scheduler.cache.node_facts import allocatable_of, features_of, images_of, labels_of, taints_of, tie_key
 from scheduler.cache.pod_counts import kind_of
 from scheduler.cache.pod_terms import scopes_of
-from scheduler.framework.affinity_terms import HeldTerm, affinity_terms
+from scheduler.framework.affinity_terms import HeldTerm
 
 if TYPE_CHECKING:
     from scheduler.cache.cache import CachedPod
@@ -151,7 +151,7 @@ def _check_terms(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
     held: Counter[tuple[HeldTerm, int]] = Counter()
     for name, row in table.rows.items():
         for cached in pods_by_node.get(name, {}).values():
-            held.update((term, row) for term in affinity_terms(cached.pod.pod).held)
+            held.update((term, row) for term in cached.pod.affinity_terms.held)
     _same("held terms", table.terms.counts(), dict(held))
     _same("scopes of terms", table.terms.scopes(), {scope for term, _ in held for scope in scopes_of(term)})
     for each, column in table.terms.columns():

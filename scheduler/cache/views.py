@@ -63,9 +63,11 @@ NEEDS: dict[str, Facet | Input] = {
     "domain_version": Input.DOMAINS,
     "matching_pods": Input.POD_COUNTS,
     "matching_version": Input.POD_COUNTS,
+    "matching_changes": Input.POD_COUNTS,
     "reaching_terms": Input.POD_TERMS,
     "term_holders": Input.POD_TERMS,
     "term_version": Input.POD_TERMS,
+    "term_changes": Input.POD_TERMS,
     "selects_namespaces": Input.POD_TERMS,
     "matching_namespaces": Input.NAMESPACES,
     "namespaces_version": Input.NAMESPACES,
@@ -109,11 +111,18 @@ class _View:
     def matching_version(self, match: PodMatch) -> int:
         return self._table.pods.column(match).version
 
+    def matching_changes(self, match: PodMatch, version: int) -> tuple[int, list[tuple[int, int]] | None]:
+        column = self._table.pods.column(match)
+        return column.version, column.log.since(version)
+
     def reaching_terms(self, namespace: str) -> ReachingTerms:
         return self._table.terms.reaching(namespace)
 
     def term_version(self, held: HeldTerm) -> int:
         return self._table.terms.version(held)
+
+    def term_changes(self, held: HeldTerm, version: int) -> tuple[int, list[tuple[int, int]] | None]:
+        return self._table.terms.changes(held, version)
 
     @property
     def selects_namespaces(self) -> bool:
@@ -133,14 +142,14 @@ class _View:
 class ColumnView(_View):
     """Some rows, or all, as arrays. They show the table's memory: they are read-only, and good until its next change."""
 
-    __slots__ = ("_count", "_feasible", "_index", "_size", "is_all")
+    __slots__ = ("_count", "_feasible", "_size", "is_all", "rows")
     is_row = False
 
     def __init__(self, table: NodeTable, rows: IntArray | None, feasible: BoolArray | None = None) -> None:
         self._table = table
         self._feasible = feasible
         self._size = table.size
-        self._index: slice | IntArray = slice(0, self._size) if rows is None else rows
+        self.rows: slice | IntArray = slice(0, self._size) if rows is None else rows
         self._count = self._size if rows is None else len(rows)
         self.is_all = rows is None
 
@@ -148,14 +157,14 @@ class ColumnView(_View):
         return self._count
 
     def _taken(self, column: Column | None) -> Any:
-        return np.zeros(self._count, np.int64) if column is None else column.values[self._index]
+        return np.zeros(self._count, np.int64) if column is None else column.values[self.rows]
 
     def is_named(self, name: str) -> BoolArray:
         found = np.zeros(self._size, np.bool_)
         row = self._table.row_of(name)
         if row is not None:
             found[row] = True
-        named: BoolArray = found[self._index]
+        named: BoolArray = found[self.rows]
         return named
 
     def allocatable(self, resource: str) -> IntArray:
@@ -226,15 +235,15 @@ class ColumnView(_View):
         conflicts = np.zeros(self._size, np.bool_)
         for users in self._table.host_ports.conflicts(host_ip, protocol, port):
             conflicts[np.fromiter(users, np.int64, len(users))] = True
-        conflicting: BoolArray = conflicts[self._index]
+        conflicting: BoolArray = conflicts[self.rows]
         return conflicting
 
     def image_size(self, name: str) -> IntArray:
-        sizes: IntArray = self._table.image_column(name)[self._index]
+        sizes: IntArray = self._table.image_column(name)[self.rows]
         return sizes
 
     def _row_at(self, position: int) -> int:
-        return position if isinstance(self._index, slice) else int(self._index[position])
+        return position if isinstance(self.rows, slice) else int(self.rows[position])
 
     def node_name(self, position: int) -> str:
         row = self._row_at(position)
@@ -244,7 +253,7 @@ class ColumnView(_View):
         conflicts = np.zeros(self._size, np.bool_)
         for users in self._table.volumes.conflicts(volume):
             conflicts[np.fromiter(users, np.int64, len(users))] = True
-        conflicting: BoolArray = conflicts[self._index]
+        conflicting: BoolArray = conflicts[self.rows]
         return conflicting
 
     def attached_volumes(self, driver: str) -> IntArray:
@@ -255,7 +264,7 @@ class ColumnView(_View):
         using = np.zeros(self._size, np.bool_)
         rows = self._table.volume_counts.rows_using(unique_name)
         using[np.fromiter(rows, np.int64, len(rows))] = True
-        used: BoolArray = using[self._index]
+        used: BoolArray = using[self.rows]
         return used
 
     @property
@@ -277,7 +286,7 @@ class ColumnView(_View):
         return limited
 
     def csi_limit(self, driver: str) -> IntArray:
-        limits: IntArray = self._table.csi.limits(driver)[self._index]
+        limits: IntArray = self._table.csi.limits(driver)[self.rows]
         return limits
 
     def has_csi_driver(self, driver: str) -> BoolArray:
@@ -288,13 +297,13 @@ class ColumnView(_View):
 class RowView(_View):
     """One row as Python ints and bools. A view can be moved to another row, and then shows the table as it is now."""
 
-    __slots__ = ("_allocatable", "_non_zero", "_requested", "_resources", "_row")
+    __slots__ = ("_allocatable", "_non_zero", "_requested", "_resources", "rows")
     is_row = True
     is_all = False
 
     def __init__(self, table: NodeTable, row: int = 0) -> None:
         self._table = table
-        self._row = row
+        self.rows = row
         self._resources = resources = table.resources
         self._allocatable = resources.allocatable.cells
         self._requested = resources.requested.cells
@@ -302,42 +311,42 @@ class RowView(_View):
 
     def at(self, row: int) -> Self:
         """The same view, of another row from now on."""
-        self._row = row
+        self.rows = row
         return self
 
     def __len__(self) -> int:
         return 1
 
     def is_named(self, name: str) -> bool:
-        return self._table.row_of(name) == self._row
+        return self._table.row_of(name) == self.rows
 
     def allocatable(self, resource: str) -> int:
         try:
-            amount: int = self._allocatable[resource][self._row]
+            amount: int = self._allocatable[resource][self.rows]
         except KeyError:
             return 0
         return amount
 
     def requested(self, resource: str) -> int:
         try:
-            amount: int = self._requested[resource][self._row]
+            amount: int = self._requested[resource][self.rows]
         except KeyError:
             return 0
         return amount
 
     def non_zero_requested(self, resource: str) -> int:
-        amount: int = self._non_zero[resource][self._row]
+        amount: int = self._non_zero[resource][self.rows]
         return amount
 
     def usage(self, resource: str) -> tuple[int, int]:
-        row = self._row
+        row = self.rows
         try:
             return self._allocatable[resource][row], self._requested[resource][row]
         except KeyError:
             return self.allocatable(resource), self.requested(resource)
 
     def non_zero_usage(self, resource: str) -> tuple[int, int]:
-        row = self._row
+        row = self.rows
         try:
             return self._allocatable[resource][row], self._non_zero[resource][row]
         except KeyError:
@@ -345,43 +354,43 @@ class RowView(_View):
 
     @property
     def pod_count(self) -> int:
-        count: int = self._resources.pod_count.cells[self._row]
+        count: int = self._resources.pod_count.cells[self.rows]
         return count
 
     @property
     def allowed_pods(self) -> int:
-        count: int = self._resources.allowed_pods.cells[self._row]
+        count: int = self._resources.allowed_pods.cells[self.rows]
         return count
 
     @property
     def unschedulable(self) -> bool:
-        unschedulable: bool = self._table.unschedulable.cells[self._row]
+        unschedulable: bool = self._table.unschedulable.cells[self.rows]
         return unschedulable
 
     @property
     def taints(self) -> int:
-        number: int = self._table.taints.column.cells[self._row]
+        number: int = self._table.taints.column.cells[self.rows]
         return number
 
     @property
     def features(self) -> int:
-        number: int = self._table.features.column.cells[self._row]
+        number: int = self._table.features.column.cells[self.rows]
         return number
 
     def label(self, key: str) -> int:
-        number: int = self._table.label_column(key).column.cells[self._row]
+        number: int = self._table.label_column(key).column.cells[self.rows]
         return number
 
     def label_ids(self, key: str) -> RowLabelIds:
         return self._table.label_column(key).for_row
 
     def matching_pods(self, match: PodMatch) -> int:
-        count: int = self._table.pods.column(match).column.cells[self._row]
+        count: int = self._table.pods.column(match).column.cells[self.rows]
         return count
 
     def term_holders(self, held: HeldTerm) -> int:
         column = self._table.terms.column(held)
-        count: int = 0 if column is None else column.cells[self._row]
+        count: int = 0 if column is None else column.cells[self.rows]
         return count
 
     @property
@@ -389,49 +398,49 @@ class RowView(_View):
         raise RuntimeError("feasible nodes are known to PreScore and Score of all nodes only")
 
     def port_conflicts(self, host_ip: str, protocol: str, port: int) -> bool:
-        return any(self._row in users for users in self._table.host_ports.conflicts(host_ip, protocol, port))
+        return any(self.rows in users for users in self._table.host_ports.conflicts(host_ip, protocol, port))
 
     def image_size(self, name: str) -> int:
-        return self._table.images.size(name, self._row)
+        return self._table.images.size(name, self.rows)
 
     def node_name(self, _position: int) -> str:
-        return self._table.name_of(self._row) if self._table.is_live(self._row) else ""
+        return self._table.name_of(self.rows) if self._table.is_live(self.rows) else ""
 
     def disk_conflicts(self, volume: Volume) -> bool:
-        return any(self._row in users for users in self._table.volumes.conflicts(volume))
+        return any(self.rows in users for users in self._table.volumes.conflicts(volume))
 
     def attached_volumes(self, driver: str) -> int:
         column = self._table.volume_counts.count(driver)
-        count: int = 0 if column is None else column.cells[self._row]
+        count: int = 0 if column is None else column.cells[self.rows]
         return count
 
     def uses_volume(self, unique_name: str) -> bool:
-        return self._row in self._table.volume_counts.rows_using(unique_name)
+        return self.rows in self._table.volume_counts.rows_using(unique_name)
 
     @property
     def failing_volumes(self) -> int:
-        count: int = self._table.volume_counts.failing.cells[self._row]
+        count: int = self._table.volume_counts.failing.cells[self.rows]
         return count
 
     def pods_with_volumes(self, _position: int) -> list[PodInfo]:
-        return self._table.volumes.pods(self._row)
+        return self._table.volumes.pods(self.rows)
 
     @property
     def has_csi_node(self) -> bool:
-        known: bool = self._table.csi.known.cells[self._row]
+        known: bool = self._table.csi.known.cells[self.rows]
         return known
 
     @property
     def has_csi_limits(self) -> bool:
-        limited: bool = self._table.csi.limited.cells[self._row]
+        limited: bool = self._table.csi.limited.cells[self.rows]
         return limited
 
     def csi_limit(self, driver: str) -> int:
-        return self._table.csi.limit(driver, self._row)
+        return self._table.csi.limit(driver, self.rows)
 
     def has_csi_driver(self, driver: str) -> bool:
         installed = self._table.csi.installed(driver)
-        return installed is not None and installed.cells[self._row]
+        return installed is not None and installed.cells[self.rows]
 
 
 @cache

@@ -43,8 +43,8 @@ class AffinityTerm(NamedTuple):
         return namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
 
 
-class HeldTerm(NamedTuple):
-    """A term of a pod on a node. ``weight``: of a preferred term, below 0 for anti-affinity."""
+class HeldTerm(msgspec.Struct, frozen=True, cache_hash=True):
+    """A term of a pod on a node. ``weight``: of a preferred term, below 0 for anti-affinity. It keeps its hash, as PodMatch."""
 
     kind: str
     weight: int

@@ -8,6 +8,7 @@ evaluation: what PreFilter and PreScore work out of the pod, Filter and Score re
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from scheduler.framework.binding import Handle, PatchAnswer, PermitAnswer, PreBindStep, PreFlight
@@ -64,8 +65,18 @@ class FilterPlugin(Plugin):
         return self.inputs
 
     def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
-        """Versions of the inputs beyond the row that the verdicts depend on; when it changes, PreFilter and every row run anew."""
+        """Versions of the inputs beyond the row that the verdicts depend on.
+
+        When it changes, PreFilter runs anew, and then the rows of ``renewed_rows``.
+        """
         return ()
+
+    def renewed_rows(self, state: CycleState) -> Sequence[int] | None:
+        """The rows that PreFilter, when it last ran, gave another verdict than the time before; None stands for all rows.
+
+        A row of which something that the plugin reads has changed itself is asked for anyway.
+        """
+        return None
 
 
 class PreScorePlugin(Plugin):

@@ -7,6 +7,7 @@ from functools import cached_property
 from scheduler.api.objects import Container, Pod, Volume, is_storage
 from scheduler.api.pod_requests import PodAmounts, Requests, pod_amounts
 from scheduler.api.ports import HostPort, host_ports
+from scheduler.framework.affinity_terms import AffinityTerms, affinity_terms
 from scheduler.framework.facet import Facet
 
 # As plain ints: arithmetic of an IntFlag takes ten times as long.
@@ -21,13 +22,14 @@ class PodInfo:
 
     # What is worked out of every pod in the cluster has a slot; the rest is for pods that are being decided on. 250 bytes
     # a pod less than with all of it in __dict__.
-    __slots__ = ("__dict__", "_amounts", "_facets", "_host_ports", "pod", "uid")
+    __slots__ = ("__dict__", "_affinity_terms", "_amounts", "_facets", "_host_ports", "pod", "uid")
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
         self.uid = pod.metadata.uid
         self._amounts: PodAmounts | None = None
         self._host_ports: tuple[HostPort, ...] | None = None
+        self._affinity_terms: AffinityTerms | None = None
         self._facets = 0
 
     @property
@@ -70,6 +72,13 @@ class PodInfo:
     def accounted_non_zero(self) -> Requests:
         """As ``accounted_requests`` for cpu and memory, with the defaults (kube-scheduler 1.37: NodeInfo.NonZeroRequested)."""
         return self.amounts.accounted_non_zero
+
+    @property
+    def affinity_terms(self) -> AffinityTerms:
+        """The pod's rules about other pods."""
+        if self._affinity_terms is None:
+            self._affinity_terms = affinity_terms(self.pod)
+        return self._affinity_terms
 
     @property
     def host_ports(self) -> tuple[HostPort, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+import msgspec
+
 from scheduler.api.selectors import LabelMatcher
 
 
@@ -18,8 +20,11 @@ class PodSelection(NamedTuple):
         return (self.namespaces is None or namespace in self.namespaces) and self.labels.matches(labels)
 
 
-class PodMatch(NamedTuple):
-    """Pods that are in every one of the selections; ``counts_terminating``: those that are being deleted count as well."""
+class PodMatch(msgspec.Struct, frozen=True, cache_hash=True):
+    """Pods that are in every one of the selections; ``counts_terminating``: those that are being deleted count as well.
+
+    A key that is looked up with each decision, so that it keeps its hash.
+    """
 
     selections: tuple[PodSelection, ...]
     counts_terminating: bool = True

@@ -11,7 +11,7 @@ from typing import Protocol
 from scheduler.api.objects import Taint, Volume
 from scheduler.api.selectors import LabelMatcher
 from scheduler.framework.affinity_terms import HeldTerm, ReachingTerms
-from scheduler.framework.ops import Bools, Ids, Ints
+from scheduler.framework.ops import Bools, Ids, IntArray, Ints
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch
 from scheduler.framework.storage import Storage
@@ -54,6 +54,11 @@ class NodeView(Protocol):
     @property
     def is_row(self) -> bool:
         """Whether this is a row view, whose columns are Python scalars."""
+        ...
+
+    @property
+    def rows(self) -> int | slice | IntArray:
+        """What an array of all rows is indexed with to get these."""
         ...
 
     @property
@@ -161,7 +166,14 @@ class NodeView(Protocol):
         ...
 
     def matching_version(self, match: PodMatch) -> int:
-        """Changes whenever a matching pod comes to a node or leaves one."""
+        """Rises whenever a matching pod comes to a node or leaves one."""
+        ...
+
+    def matching_changes(self, match: PodMatch, version: int) -> tuple[int, list[tuple[int, int]] | None]:
+        """The version now, and by how much which row's number changed after that one, in no order.
+
+        None stands for changes that are not all known any more.
+        """
         ...
 
     # Input.POD_TERMS
@@ -174,7 +186,11 @@ class NodeView(Protocol):
         ...
 
     def term_version(self, held: HeldTerm) -> int:
-        """Changes whenever a pod that holds the term comes to a node or leaves one."""
+        """Rises whenever a pod that holds the term comes to a node or leaves one; 0 when none does."""
+        ...
+
+    def term_changes(self, held: HeldTerm, version: int) -> tuple[int, list[tuple[int, int]] | None]:
+        """As ``matching_changes``, of ``term_holders``."""
         ...
 
     @property

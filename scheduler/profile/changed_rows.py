@@ -54,9 +54,9 @@ def input_facets_of(inputs: Iterable[Input]) -> int:
 
 def merged(few: Few, rows: Iterable[int]) -> Few:
     """The changed rows and others besides, of which nothing changed itself; ascending."""
-    of_row = dict.fromkeys(rows, 0)
-    of_row.update(few)
-    return sorted(of_row.items())
+    of_row = dict(few)
+    others = [(row, 0) for row in rows if row not in of_row]
+    return sorted((*few, *others)) if others else few
 
 
 def union(a: IntArray, b: IntArray) -> IntArray:

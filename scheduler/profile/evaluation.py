@@ -21,7 +21,7 @@ from scheduler.profile.filter_column import FilterColumn
 from scheduler.profile.filtering import Filtering, Verdicts
 from scheduler.profile.profile import Profile
 from scheduler.profile.score_column import ScoreColumn, is_skipped
-from scheduler.profile.scoring import Scoring, keyed_by
+from scheduler.profile.scoring import Scoring
 
 _FEWEST = 2
 """An evaluation of fewer nodes is as cheap made anew, and there can be one for each node."""
@@ -233,7 +233,7 @@ class Evaluation:
             return int(feasible.argmax()) if count else None
         self.refresh_scores()
         assert self._scoring is not None
-        return int(np.argmax(keyed_by(self._table, self._scoring.totals_over(self._table, feasible), feasible)))
+        return self._scoring.best_over(self._table, feasible)
 
     @property
     def is_restricted(self) -> bool:

@@ -15,6 +15,8 @@ class Extrema:
         self.high = 0
         self._lowest = 0
         self._highest = 0
+        self._is_even = False
+        """All rows, feasible or not, have the same score: it does not matter which of them are feasible, nor how many."""
 
     @property
     def values(self) -> tuple[int, int]:
@@ -25,7 +27,8 @@ class Extrema:
 
         Without ``is_counted`` the rows that hold a value count as one: for scores that mostly change all at once.
         """
-        if len(raw) and raw.min() == raw.max() and feasible.any():
+        self._is_even = bool(len(raw) and raw.min() == raw.max() and feasible.any())
+        if self._is_even:
             # Mostly so with what nobody uses; half of the time of the rest.
             self.low = self.high = int(raw[0])
             self._lowest = self._highest = int(np.count_nonzero(feasible))
@@ -40,6 +43,11 @@ class Extrema:
             self._highest = int(np.count_nonzero(scores == self.high))
         else:
             self.low = self.high = self._lowest = self._highest = 0
+
+    def differ(self) -> None:
+        """The score of a row is another one."""
+        if self._is_even:
+            self.lose()
 
     def leave(self, score: int) -> None:
         """A row with this score is feasible no more, or has another score now."""
@@ -59,7 +67,13 @@ class Extrema:
 
     def lose(self) -> None:
         """So much changed that ``find`` is due."""
+        self._is_even = False
         self._lowest = self._highest = 0
+
+    def shift(self) -> None:
+        """Many rows entered and left, each with the score that it has."""
+        if not self._is_even:
+            self.lose()
 
     @property
     def is_lost(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,22 @@ from scheduler.framework.ops import IntArray, MaskArray
 from scheduler.framework.plugin import CycleState, FilterPlugin, PreFilterPlugin, PreFilterResult
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
-from scheduler.profile.changed_rows import facets_of, input_facets_of
+from scheduler.profile.changed_rows import FEW_ROWS, facets_of, input_facets_of
 from scheduler.profile.failure import PluginFailure, Stage
+
+
+class Renewal(NamedTuple):
+    """What came of running a plugin anew because something beyond the rows changed.
+
+    Attributes:
+        is_void: PreFilter says something else now, and the evaluation has to start anew.
+        is_whole: every row was evaluated.
+        rows: the rows that may have another answer now; None for all of them.
+    """
+
+    is_void: bool = False
+    is_whole: bool = False
+    rows: Sequence[int] | None = ()
 
 
 class FilterColumn:
@@ -35,6 +50,7 @@ class FilterColumn:
         """PreFilter has nothing for Filter to look at: every node passes."""
         self._pre_filter = pre_filter
         self._token: tuple[int, ...] = ()
+        self._new_token: tuple[int, ...] = ()
         # Made once: for one changed row that takes longer than many a rule.
         self._row = row_view_of(type(plugin))(table)
         self._inputs = table.columns(plugin)
@@ -61,14 +77,18 @@ class FilterColumn:
         text = f'running "{self.plugin.name}" filter plugin: {error}'
         return PluginFailure(text, self.plugin.name, Stage.FILTER)
 
-    def evaluate(self, table: NodeTable, rows: IntArray | None) -> None:
-        """Run the plugin on these rows, or on all. A failure is kept until all are run again: see ``Filtering``."""
+    def evaluate(self, table: NodeTable, rows: IntArray | None, token: tuple[int, ...] | None = None) -> None:
+        """Run the plugin on these rows, or on all. A failure is kept until all are run again: see ``Filtering``.
+
+        Args:
+            token: that of the inputs beyond the rows, where it is known.
+        """
         if rows is None:
             self.failure = None
         try:
             if rows is None:
                 self.resize(table.size)
-                self._token = self._token_now()
+                self._token = self._token_now() if token is None else token
                 if self.skipped:
                     self.masks[:] = 0
                 else:
@@ -76,7 +96,8 @@ class FilterColumn:
                     if self._pre_filter is None:
                         # A configuration that disables PreFilter alone: Filter has found out what there is to say.
                         self._look_up_reasons()
-                self.may_refuse = bool(self.masks.any())
+                # Once it did it will again: to look takes longer than to count with it.
+                self.may_refuse = self.may_refuse or bool(self.masks.any())
             elif self.skipped:
                 self.masks[rows] = 0
             else:
@@ -135,28 +156,45 @@ class FilterColumn:
     def has_new_inputs(self) -> bool:
         """Whether an input beyond the row changed since all rows were evaluated."""
         try:
-            return self._token_now() != self._token
+            self._new_token = self._token_now()
+            return self._new_token != self._token
         except Exception as error:
             raise self._failed(error) from error
 
     def _token_now(self) -> tuple[int, ...]:
         return self.plugin.filter_token(self._state, self._pod, self._inputs) if self.input_facets else ()
 
-    def renew(self, table: NodeTable) -> IntArray | None:
-        """Run PreFilter and every row anew; the rows that get another answer, or None when PreFilter says something else.
+    def renew(self, table: NodeTable, *, whole: bool = False) -> Renewal:
+        """Run PreFilter anew, and then the rows of which the answer may be another one now; ``has_new_inputs`` said so.
+
+        Args:
+            whole: every row, as other things of it may have changed too.
 
         Raises:
             PluginFailure: PreFilter failed.
         """
+        was_skipped = self.skipped
         if self._pre_filter is not None:
             result = self._pre_filtered(self._pre_filter, self._state, self._pod, table)
             if result.node_names is not None or result.status.code not in (Code.SUCCESS, Code.SKIP):
-                return None
+                return Renewal(is_void=True)
             self.skipped = result.status.code is Code.SKIP
         self.resize(table.size)
-        before = self.masks.copy()
-        self.evaluate(table, None)
-        return np.flatnonzero(self.masks != before)
+        if not whole and self.failure is None and was_skipped == self.skipped:
+            rows = () if self.skipped else self.plugin.renewed_rows(self._state)
+            if rows is not None:
+                return self._renew_rows(table, rows)
+        self.evaluate(table, None, self._new_token)
+        return Renewal(is_whole=True, rows=None)
+
+    def _renew_rows(self, table: NodeTable, rows: Sequence[int]) -> Renewal:
+        self._token = self._new_token
+        if len(rows) > FEW_ROWS:
+            self.evaluate(table, np.array(rows, np.int64))
+            changed = rows
+        else:
+            changed = [row for row in rows if self.evaluate_row(table, row)]
+        return Renewal(rows=None if self.failure is not None else changed)
 
     def resize(self, size: int) -> None:
         """Make room for new rows; what they hold is worked out when they are evaluated."""

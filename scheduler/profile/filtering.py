@@ -13,15 +13,16 @@ from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, few_or_many, merged, rows_for, union
+from scheduler.profile.failure import PluginFailure
 from scheduler.profile.filter_column import FilterColumn
 
 FEASIBLE = -1
 OUTSIDE = -2
+"""Not a row that holds a node, or a node that PreFilter did not name."""
 
 _NAME = int(Facet.NAME)
 _MANY = 8
 """To look at all rows takes no longer than to look at one of so many."""
-_NO_ROWS: IntArray = np.zeros(0, dtype=np.int64)
 
 Verdicts = Mapping[int, Status]
 """Verdicts by row that stand in place of the evaluation's own, for one decision only."""
@@ -34,39 +35,56 @@ class Filtering:
         self.columns = columns
         self.node_names = node_names
         self._outside = outside
-        self.first: IntArray = np.zeros(0, dtype=np.int64)
-        """Per row the index of the first refusing column, FEASIBLE, or OUTSIDE: no node, or not one that PreFilter named."""
+        self._first: IntArray = np.zeros(0, dtype=np.int64)
+        self._first_version = -1
+        self._inside: BoolArray | None = None
+        """Rows that hold a node, and one that PreFilter named if it named any; None for all of them."""
         self.feasible: BoolArray = np.zeros(0, dtype=np.bool_)
         self.feasible_count = 0
         self.feasible_version = 0
         """Another number after each refresh that changed ``feasible``."""
+        self._turned: list[int] | None = None
+        """Rows that entered or left ``feasible`` in the last refresh, None when it did not look at them one by one."""
+        self._turned_since = -1
+        """``feasible_version`` before that."""
         self._is_old = False
         """Rows were evaluated before, so that PreFilter was not run just now."""
         self.is_void = False
         """PreFilter says something else now: the evaluation has to start anew."""
+        self._can_fail = any(column.error_bits for column in columns)
         self.input_facets = 0
         """A change of these, of any row, can change the verdict on every row."""
         for column in columns:
             self.input_facets |= column.input_facets
         self.version = 0
         """Another number after each refresh that changed a verdict or a reason."""
-        self._first_cells = self.first.data
         self.feasible_cells: Any = self.feasible.data
         self._position = -1
         self._touched_by = TouchedBy(self.columns, lambda column: column.facets)
         self._informed_by = TouchedBy(self.columns, lambda column: column.input_facets)
 
     def refresh(self, table: NodeTable) -> None:
-        """Run what changed since the last call. The first call, or one after too long a time, runs everything.
+        """Run what changed since the last call. The first call, or one after too long a time or a failure, runs everything.
 
         Once ``is_void`` is set there is no answer.
+
+        Raises:
+            PluginFailure: a plugin failed.
         """
+        try:
+            self._refresh(table)
+        except PluginFailure:
+            self._position = -1  # nothing is to be built on what is left half done
+            raise
+
+    def _refresh(self, table: NodeTable) -> None:
         changes = few_or_many(table, self._position)
         self._position = table.position
+        self._turned, self._turned_since = [], self.feasible_version
         if changes is None:
             for column in self.columns:
                 if self._is_old and column.has_new_inputs():
-                    self.is_void = column.renew(table) is None or self.is_void
+                    self.is_void = column.renew(table, whole=True).is_void or self.is_void
                 else:
                     column.evaluate(table, None)
             self._is_old = True
@@ -81,23 +99,21 @@ class Filtering:
                 rows = rows_for(changes, column.facets)
                 if len(rows) and column not in renewed:
                     column.evaluate(table, rows)
-            self._conclude(table, others if others is None else union(changes.rows, others))
+            self._conclude(table, None if others is None else union(changes.rows, _ascending(others)))
         elif changes:
             self._refresh_few(table, changes)
 
     def _resize(self, size: int) -> None:
-        if size > len(self.first):
-            grow = size - len(self.first)
+        if size > len(self.feasible):
             for column in self.columns:
                 column.resize(size)
-            self._keep(
-                np.concatenate((self.first, np.full(grow, OUTSIDE, dtype=np.int64))),
-                np.concatenate((self.feasible, np.zeros(grow, dtype=np.bool_))),
-            )
+            self._keep(_grown(self.feasible, size))
+            if self._inside is not None:
+                self._inside = _grown(self._inside, size)
 
-    def _keep(self, first: IntArray, feasible: BoolArray) -> None:
-        self.first, self.feasible = first, feasible
-        self._first_cells, self.feasible_cells = first.data, feasible.data
+    def _keep(self, feasible: BoolArray) -> None:
+        self.feasible = feasible
+        self.feasible_cells = feasible.data
 
     def _refresh_few(self, table: NodeTable, few: Few) -> None:
         self._resize(table.size)
@@ -105,18 +121,19 @@ class Filtering:
         for _, facets in few:
             seen |= facets
         renewed: Sequence[FilterColumn] = ()
+        others: set[int] | None = None
         if seen & self.input_facets:
             renewed, others = self._renew(table, seen)
             if self.is_void:
                 return
             if others is None or len(others) > FEW_ROWS:
-                self._conclude(table, others)
-            elif len(others):
-                few = merged(few, others.tolist())
+                self._conclude(table, None if others is None else _ascending(others))
+            elif others:
+                few = merged(few, others)
         version = self.version
         has_failed = False
         for row, facets in few:
-            is_new = bool(facets & _NAME) or bool(renewed)
+            is_new = bool(facets & _NAME) or others is not None
             for column in self._touched_by[facets]:
                 if column not in renewed and column.evaluate_row(table, row):
                     is_new = True
@@ -127,42 +144,50 @@ class Filtering:
         if has_failed:
             self._conclude(table, np.array([row for row, _ in few], np.int64))
 
-    def _renew(self, table: NodeTable, facets: int) -> tuple[list[FilterColumn], IntArray | None]:
-        """Run all rows of the columns of which an input beyond the row has changed.
+    def _renew(self, table: NodeTable, facets: int) -> tuple[list[FilterColumn], set[int] | None]:
+        """Bring the columns up to date of which an input beyond the row has changed.
 
-        Returns these columns and the rows that they answer otherwise now; None stands for all rows: a plugin failed.
+        Returns those of them that ran every row, and the rows that can have another answer now, None for all rows.
 
         Args:
             facets: all that changed, of any row.
         """
-        renewed = [one for one in self._informed_by[facets] if one.has_new_inputs()]
-        changed = _NO_ROWS
-        for column in renewed:
-            rows = column.renew(table)
-            if rows is None:
-                self.is_void = True
-            elif len(rows):
-                changed = union(changed, rows)
-        return renewed, None if any(column.failure is not None for column in renewed) else changed
+        whole: list[FilterColumn] = []
+        changed: set[int] | None = set()
+        for column in self._informed_by[facets]:
+            if not column.has_new_inputs():
+                continue
+            renewal = column.renew(table)
+            self.is_void = self.is_void or renewal.is_void
+            if renewal.is_whole:
+                whole.append(column)
+            changed = None if changed is None or renewal.rows is None else changed.union(renewal.rows)
+        return whole, changed
 
     def _decide(self, table: NodeTable, row: int) -> None:
-        verdict = FEASIBLE
-        if not self._is_inside(table, row):
-            verdict = OUTSIDE
-        else:
-            for index, column in enumerate(self.columns):
+        fits = self._is_inside(table, row)
+        if self._inside is not None:
+            self._inside[row] = fits
+        elif not fits:
+            self._inside = np.ones(len(self.feasible), np.bool_)
+            self._inside[row] = False
+        if fits:
+            for column in self.columns:
                 if column.cells[row]:
-                    verdict = index
+                    fits = False
                     if column.cells[row] & column.error_bits:
-                        self._position = -1
                         raise column.failure_of(column.cells[row])
                     break
-        self._first_cells[row] = verdict
-        fits = verdict == FEASIBLE
         if fits != self.feasible_cells[row]:
             self.feasible_count += fits - self.feasible_cells[row]
             self.feasible_cells[row] = fits
             self.feasible_version += 1
+            if self._turned is not None:
+                self._turned.append(row)
+
+    def turned_since(self, feasible_version: int) -> list[int] | None:
+        """The rows that entered or left ``feasible`` since it had that version; None when they are not known one by one."""
+        return self._turned if self._turned_since == feasible_version else None
 
     def _is_inside(self, table: NodeTable, row: int) -> bool:
         if not table.is_live(row):
@@ -172,28 +197,56 @@ class Filtering:
     def _conclude(self, table: NodeTable, rows: IntArray | None) -> None:
         self.version += 1
         self.feasible_version += 1
-        if rows is not None and len(rows) * _MANY > table.size and all(one.failure is None for one in self.columns):
+        self._turned = None
+        self._resize(table.size)
+        has_failed = bool([one for one in self.columns if one.failure is not None])
+        if rows is not None and len(rows) * _MANY > table.size and not has_failed:
             rows = None
-        count = table.size if rows is None else len(rows)
-        first = np.full(count, FEASIBLE, dtype=np.int64)
-        for index in range(len(self.columns) - 1, -1, -1):
-            if not self.columns[index].may_refuse:
-                continue
-            masks = self.columns[index].masks
-            first[(masks if rows is None else masks[rows]) != 0] = index
+        self._inside = None
         if self.node_names is not None or table.node_count < table.size:
-            inside = self._inside(table)
-            first[~(inside if rows is None else inside[rows])] = OUTSIDE
-        self._raise_what_was_reached(first, rows)
+            self._inside = self._look_inside(table)
+        if has_failed or self._can_fail:
+            self._raise_what_was_reached(self._find_first(rows), rows)
+        feasible = self._unrefused(table.size, rows)
         if rows is None:
-            self._keep(first, first == FEASIBLE)
+            self._keep(feasible)
         else:
-            self.first[rows] = first
-            self.feasible[rows] = first == FEASIBLE
+            self.feasible[rows] = feasible
         self.feasible_count = int(np.count_nonzero(self.feasible))
-        if any(column.failure is not None for column in self.columns):
+        if has_failed:
             # A failure that no node reached is no answer to build on: it may be reached next time, or be one no more.
             self._position = -1
+
+    def _unrefused(self, size: int, rows: IntArray | None) -> BoolArray:
+        """Which of these rows, or of all, are inside and refused by no column."""
+        feasible: BoolArray | None = None
+        for column in self.columns:
+            if column.may_refuse:
+                passes: BoolArray = (column.masks if rows is None else column.masks[rows]) == 0
+                feasible = passes if feasible is None else np.logical_and(feasible, passes, out=passes)
+        if feasible is None:
+            feasible = np.ones(size if rows is None else len(rows), np.bool_)
+        if self._inside is not None:
+            feasible &= self._inside if rows is None else self._inside[rows]
+        return feasible
+
+    @property
+    def first(self) -> IntArray:
+        """Per row the index of the first refusing column, FEASIBLE, or OUTSIDE; looked up when a verdict is asked for."""
+        if self._first_version != self.version:
+            self._first, self._first_version = self._find_first(None), self.version
+        return self._first
+
+    def _find_first(self, rows: IntArray | None) -> IntArray:
+        """``first`` of these rows, or of all."""
+        first = np.full(len(self.feasible) if rows is None else len(rows), FEASIBLE, np.int64)
+        for index in range(len(self.columns) - 1, -1, -1):
+            if self.columns[index].may_refuse:
+                masks = self.columns[index].masks
+                first[(masks if rows is None else masks[rows]) != 0] = index
+        if self._inside is not None:
+            first[~(self._inside if rows is None else self._inside[rows])] = OUTSIDE
+        return first
 
     def _raise_what_was_reached(self, first: IntArray, rows: IntArray | None) -> None:
         """A plugin's failure counts where no plugin before it refuses the node (kube-scheduler 1.37: RunFilterPlugins)."""
@@ -206,12 +259,11 @@ class Filtering:
                 failed = np.flatnonzero((first == index) & ((masks & np.uint64(column.error_bits)) != 0))
                 failure = column.failure_of(int(masks[failed[0]])) if len(failed) else None
             if failure is not None:
-                self._position = -1  # nothing is to be built on what is left half done
                 raise failure
 
-    def _inside(self, table: NodeTable) -> BoolArray:
+    def _look_inside(self, table: NodeTable) -> BoolArray:
         if self.node_names is None:
-            return table.live
+            return table.live.copy()
         inside = np.zeros(table.size, dtype=np.bool_)
         for name in sorted(self.node_names):
             row = table.row_of(name)
@@ -291,3 +343,11 @@ class Filtering:
             if np.any(first == index):
                 yield column.plugin.name
         yield from (status.plugin for status in instead.values() if status.plugin)
+
+
+def _grown(flags: BoolArray, size: int) -> BoolArray:
+    return np.concatenate((flags, np.zeros(size - len(flags), np.bool_)))
+
+
+def _ascending(rows: set[int]) -> IntArray:
+    return np.array(sorted(rows), np.int64)

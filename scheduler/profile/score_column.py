@@ -52,8 +52,6 @@ class ScoreColumn:
         self._token: tuple[int, ...] = ()
         self._extrema = Extrema()
         self._settled = self._extrema.values
-        self.is_sound = True
-        """No row, feasible or not, is known to have a final score outside 0..100."""
         self.is_zero = False
         """Every final score is 0: nothing of it is left to weigh and to sum up."""
         self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
@@ -130,7 +128,8 @@ class ScoreColumn:
             try:
                 score = self.plugin.score(self._state, self._pod, self._row.at(row))
                 self.raw_cells[row] = score
-                if score:
+                if score != old:
+                    self._extrema.differ()
                     self.is_zero = False
             except Exception as error:
                 raise self._failed(error) from error
@@ -213,20 +212,24 @@ class ScoreColumn:
         text = f'running Normalize on Score plugins: plugin "{self.plugin.name}" failed with: {error}'
         return PluginFailure(text, self.plugin.name, Stage.NORMALIZE)
 
-    def lose_extrema(self) -> None:
-        """Many rows entered or left: ``settle`` is due, and looks at all of them."""
-        self._extrema.lose()
+    def shift_extrema(self) -> None:
+        """Many rows entered or left: ``settle`` is due."""
+        self._extrema.shift()
 
-    def check(self, scores: IntArray, feasible: BoolArray) -> None:
-        """Raises: PluginFailure, when a final score of a feasible row lies outside 0..100."""
+    def check(self, scores: IntArray, feasible: BoolArray) -> bool:
+        """Whether all of these final scores lie in 0..100, those of rows that are not feasible as well.
+
+        Raises:
+            PluginFailure: that of a feasible row does not.
+        """
         # Mostly none does, of any row: to see that takes a fifth of the time.
         if not len(scores) or (scores.min() >= 0 and scores.max() <= MAX_NODE_SCORE):
-            return
-        self.is_sound = False
+            return True
         scores = scores[feasible]
         wrong = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]
         if len(wrong):
             raise self.out_of_range(int(wrong[0]))
+        return False
 
     def out_of_range(self, score: int) -> PluginFailure:
         text = (

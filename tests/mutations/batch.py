@@ -110,10 +110,10 @@ MUTANTS = (
         '"nodes that hold an image", Facet.NAME',
         (f"{INPUTS}::test_another_holder_of_the_image_moves_the_scores_of_all",),
     ),
-    # A row that enters or leaves counts in the extrema of the touched plugins only.
+    # A row that enters counts in the extrema of the touched plugins only.
     Mutant(
         "scheduler/profile/scoring.py",
-        "self._touched_by[facets] if was == now else self.columns",
+        "self.columns if now else self._left_by[facets | _LEFT]",
         "self._touched_by[facets]",
         (f"{INPUTS}::test_the_node_with_the_most_taints_enters_and_leaves",),
     ),
@@ -354,8 +354,8 @@ MUTANTS = (
     # Ties in an entry are decided by row.
     Mutant(
         "scheduler/profile/scoring.py",
-        "(total << TIE_KEY_BITS) + table.tie_key(row) if fits",
-        "(total << TIE_KEY_BITS) if fits",
+        "(total << TIE_KEY_BITS) + table.tie_key(row)",
+        "(total << TIE_KEY_BITS)",
         (f"{INPUTS}::test_ties_are_decided_as_in_a_full_evaluation",),
     ),
     # The protocol of a host port is not signed.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -123,6 +123,16 @@ class Normalized(Score, NormalizePlugin):
         return self.final(scores, low, high)
 
 
+class Occupancy(ScorePlugin):
+    """One point for each pod on the node."""
+
+    name = "Occupancy"
+    facets = Facet.RESOURCES
+
+    def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Ints:
+        return nodes.pod_count
+
+
 class Crowding(NormalizePlugin):
     """One point for each node there is, and for each pod on the node: it has an input beyond the row, and an extremum."""
 
@@ -165,6 +175,26 @@ class Parity(PreFilterPlugin, FilterPlugin):
 
     def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return (nodes.total_nodes,)
+
+
+class Telling(Parity):
+    """It also tells which rows it answers otherwise now; PreFilter raises each ``trouble`` once, when it has all but answered."""
+
+    name = "Telling"
+    trouble: ClassVar[list[Exception]] = []
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        was, state["parity"] = state.get("parity"), nodes.total_nodes % 2
+        names = self.refused if was != state["parity"] else ()
+        rows = sorted(int(row) for name in names for row in np.flatnonzero(nodes.is_named(name)))
+        state["renewed"] = None if was is None else rows
+        if self.trouble:
+            raise self.trouble.pop()
+        return super().pre_filter(state, pod, nodes)
+
+    def renewed_rows(self, state: CycleState) -> Sequence[int] | None:
+        rows: Sequence[int] | None = state["renewed"]
+        return rows
 
 
 class Share(PreScorePlugin, NormalizePlugin):

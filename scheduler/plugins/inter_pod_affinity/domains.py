@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler.framework import ops
+from scheduler.framework.domain_rows import DomainRows
+from scheduler.framework.domain_sums import Counted, DomainSums
 from scheduler.framework.ops import BoolArray, Bools, IntArray, Ints
 from scheduler.framework.plugin import CycleState
 from scheduler.framework.view import NodeView
@@ -16,15 +18,12 @@ from scheduler.framework.view import NodeView
 class Topology(NamedTuple):
     """The values of one label key, for as long as no node comes, goes or is labelled otherwise.
 
-    ``ids``: of each row, 0 without the label; below ``size``. ``labelled``: the rows with the label, None for all of them.
-    ``is_unique``: no two rows have a value in common, so that each is a domain of its own.
+    ``labelled``: the rows with the label, None for all of them.
     """
 
     version: int
-    ids: IntArray
-    size: int
+    rows: DomainRows
     labelled: BoolArray | None
-    is_unique: bool
 
 
 def topology(state: CycleState, nodes: NodeView, key: str) -> Topology:
@@ -32,60 +31,53 @@ def topology(state: CycleState, nodes: NodeView, key: str) -> Topology:
     known: dict[str, Topology] = state.setdefault("topologies", {})
     found = known.get(key)
     if found is None or found.version != nodes.domain_version:
-        ids = np.asarray(nodes.label(key), dtype=np.int64)
-        rows_with = np.bincount(ids, minlength=1)
+        ids = nodes.label(key)
+        assert isinstance(ids, np.ndarray)
         labelled = ids != 0
-        is_unique = bool((rows_with[1:] <= 1).all())
         everywhere = bool(labelled.all())
-        found = known[key] = Topology(
-            nodes.domain_version, ids, len(rows_with), None if everywhere else labelled, is_unique
-        )
+        found = known[key] = Topology(nodes.domain_version, DomainRows(ids), None if everywhere else labelled)
     return found
 
 
 class Occupied:
-    """Which domains of a label have one of some pods; a node without the label is in none.
+    """Which domains of a label have at least one of some pods, as pods come and go; a node without the label is in none."""
 
-    ``rows``: for each row whether its domain has one.
-    """
+    __slots__ = ("_cells", "_count", "_holds", "_rows", "_sums", "key")
 
-    __slots__ = ("_by_id", "_topology", "key", "rows")
-
-    def __init__(self, key: str, of: Topology, rows: BoolArray, by_id: BoolArray | None) -> None:
+    def __init__(self, key: str, rows: DomainRows, counted: Sequence[Counted], nodes: NodeView) -> None:
         self.key = key
-        self.rows = rows
-        self._topology = of
-        self._by_id = by_id
+        self._rows = rows
+        self._sums = DomainSums(rows.ids, rows.size, counted, nodes)
+        self._look()
+
+    def _look(self) -> None:
+        self._holds: BoolArray = self._sums.values > 0
+        self._cells = self._holds.data
+        self._count = int(np.count_nonzero(self._holds))
+
+    def follow(self, nodes: NodeView) -> Sequence[int] | None:
+        """Take in which pods are there now; the rows of which the domain is another way now, None when these are many."""
+        before = self._sums.follow(nodes)
+        if before is None:
+            self._look()
+            return None
+        turned = []
+        for domain in before:
+            holds = self._sums.cells[domain] > 0
+            if holds != self._cells[domain]:
+                self._cells[domain] = holds
+                self._count += 1 if holds else -1
+                turned.append(domain)
+        return self._rows.among(turned)
 
     def of(self, nodes: NodeView) -> Bools:
         """Whether the node's domain has one of the pods."""
-        if nodes.is_all:
-            return self.rows
-        if self._by_id is None:
-            self._by_id = np.zeros(self._topology.size, np.bool_)
-            self._by_id[self._topology.ids[self.rows]] = True
-        holds: Bools = ops.gather(self._by_id, nodes.label(self.key))
-        return holds
+        ids = self._rows.ids[nodes.rows]
+        return bool(self._cells[ids]) if nodes.is_row else self._holds.take(ids)
 
     @property
     def is_empty(self) -> bool:
-        return not self.rows.any()
-
-
-def occupied(state: CycleState, nodes: NodeView, key: str, columns: Sequence[Ints]) -> Occupied:
-    """The domains with at least one of the pods that these columns of all rows count; there is at least one column."""
-    of = topology(state, nodes, key)
-    counted: BoolArray = np.asarray(columns[0], dtype=np.bool_)
-    for column in columns[1:]:
-        counted = counted | np.asarray(column, dtype=np.bool_)
-    if of.is_unique:
-        if of.labelled is not None:
-            counted = counted & of.labelled
-        return Occupied(key, of, counted, None)
-    by_id = np.zeros(of.size, np.bool_)
-    by_id[of.ids[counted]] = True
-    by_id[0] = False
-    return Occupied(key, of, by_id[of.ids], by_id)
+        return not self._count
 
 
 class Weights:
@@ -108,7 +100,8 @@ class Weights:
 def weights(state: CycleState, nodes: NodeView, key: str, weighted: Iterable[tuple[int, Ints]]) -> Weights | None:
     """What the pods of a domain add up to, each with the weight of its column; None when no domain has any of them."""
     of = topology(state, nodes, key)
-    total = np.zeros(len(of.ids), np.int64)
+    ids = of.rows.ids
+    total = np.zeros(len(ids), np.int64)
     counts = False
     for weight, column in weighted:
         counts = counts or bool(np.any(column, where=True if of.labelled is None else of.labelled))
@@ -116,9 +109,9 @@ def weights(state: CycleState, nodes: NodeView, key: str, weighted: Iterable[tup
     if not counts:
         return None
     # Exact: sums of weights of up to 100 stay far below 2**53.
-    by_id = np.bincount(of.ids, weights=total, minlength=of.size).astype(np.int64)
+    by_id = np.bincount(ids, weights=total, minlength=of.rows.size).astype(np.int64)
     by_id[0] = 0
-    return Weights(key, by_id, by_id[of.ids])
+    return Weights(key, by_id, by_id[ids])
 
 
 def any_of(domains: Iterable[Occupied], nodes: NodeView) -> Bools | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scheduler.framework.affinity_terms import AffinityTerm, HeldTerm, affinity_terms
+from scheduler.framework.affinity_terms import AffinityTerm, HeldTerm
 from scheduler.framework.plugin import CycleState
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.pod_match import PodMatch, PodSelection
@@ -45,7 +45,7 @@ class OwnTerms(NamedTuple):
 
 def depends_on_namespaces(pod: PodInfo) -> bool:
     """Whether labels of namespaces decide which pods a term of the pod is about: ``{}`` selects all, and looks at none."""
-    terms = affinity_terms(pod.pod)
+    terms = pod.affinity_terms
     every = (*terms.required_affinity, *terms.required_anti_affinity, *(term for _, term in terms.preferred))
     return any(term.namespace_selector.requirements for term in every)
 
@@ -62,7 +62,7 @@ def own_terms(state: CycleState, pod: PodInfo, nodes: NodeView) -> OwnTerms:
 
 
 def _find_own(pod: PodInfo, nodes: NodeView) -> OwnTerms:
-    terms, metadata = affinity_terms(pod.pod), pod.pod.metadata
+    terms, metadata = pod.affinity_terms, pod.pod.metadata
     affinity = PodMatch(tuple(_selection(term, nodes) for term in terms.required_affinity))
     version = nodes.namespaces_version if depends_on_namespaces(pod) else _ANY_VERSION
     return OwnTerms(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from scheduler.api.field_errors import aggregate
 from scheduler.framework import ops
-from scheduler.framework.affinity_terms import affinity_terms
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.columns import same_score
 from scheduler.framework.facet import Facet, Input
@@ -45,6 +45,7 @@ _OF_OTHERS = frozenset((Input.POD_TERMS, Input.DOMAINS))
 """What matters for a pod without terms of its own: not which pods there are, but which terms these have."""
 
 _REQUIRED = "required"
+_RENEWED = "renewed"
 _WEIGHTS = "weights"
 
 
@@ -67,11 +68,12 @@ class InterPodAffinity(
         self._args = args
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
-        error = own_terms(state, pod, nodes).error
-        if error:
-            why = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (f"parsing pod: {error}",), self.name)
+        own = own_terms(state, pod, nodes)
+        if own.error:
+            why = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (f"parsing pod: {own.error}",), self.name)
             return PreFilterResult(why)
-        found = state[_REQUIRED] = required.find_required(state, pod, nodes)
+        found, state[_RENEWED] = required.find_required(state, pod, nodes, own, state.get(_REQUIRED))
+        state[_REQUIRED] = found
         return PreFilterResult(SKIP if found.is_empty else SUCCESS)
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
@@ -83,8 +85,12 @@ class InterPodAffinity(
             raise RuntimeError(f'error reading "PreFilter{self.name}" from cycleState: not found')
         return found.masks(nodes)
 
+    def renewed_rows(self, state: CycleState) -> Sequence[int] | None:
+        rows: Sequence[int] | None = state.get(_RENEWED)
+        return rows
+
     def filter_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
-        terms = affinity_terms(pod.pod)
+        terms = pod.affinity_terms
         return self.inputs if terms.required_affinity or terms.required_anti_affinity else _OF_OTHERS
 
     def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
@@ -111,12 +117,12 @@ class InterPodAffinity(
         return total
 
     def score_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
-        if affinity_terms(pod.pod).preferred:
+        if pod.affinity_terms.preferred:
             return self.inputs
         return frozenset() if preferred.ignores_everything(pod, self._args) else _OF_OTHERS
 
     def score_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
-        if pod.pod.spec.affinity is None and not nodes.reaching_terms(pod.pod.metadata.namespace).scored_version:
+        if not pod.affinity_terms.preferred and not nodes.reaching_terms(pod.pod.metadata.namespace).scored_version:
             return _NOTHING
         return preferred.token(state, pod, nodes, self._args)
 
@@ -130,7 +136,7 @@ class InterPodAffinity(
     def sign(self, pod: PodInfo) -> tuple[Any, ...]:
         """The namespace counts for every pod: terms of others can be about it, now or later."""
         metadata = pod.pod.metadata
-        terms = affinity_terms(pod.pod)
+        terms = pod.affinity_terms
         if terms.error:
             return (metadata.namespace, terms.error)
         labels = metadata.labels or {}
@@ -149,7 +155,7 @@ class InterPodAffinity(
         """
         keys = nodes.reaching_terms(pod.pod.metadata.namespace).keys
         if pod.pod.spec.affinity is not None:
-            own = affinity_terms(pod.pod).keys
+            own = pod.affinity_terms.keys
             if own and keys != own:
                 keys = tuple(sorted({*keys, *own}))
         if not keys:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scheduler.framework.affinity_terms import REQUIRED_AFFINITY, HeldTerm, affinity_terms
+from scheduler.framework.affinity_terms import REQUIRED_AFFINITY, HeldTerm
 from scheduler.framework.ops import Ints
 from scheduler.framework.plugin import CycleState
 from scheduler.framework.pod_info import PodInfo
@@ -14,7 +14,7 @@ from scheduler.plugins.inter_pod_affinity.matching import matched_scored, own_te
 
 def ignores_everything(pod: PodInfo, args: InterPodAffinityArgs) -> bool:
     """Whether the arguments spare the pod the preferences of others, and it has none of its own."""
-    return args.ignore_preferred_terms_of_existing_pods and not affinity_terms(pod.pod).preferred
+    return args.ignore_preferred_terms_of_existing_pods and not pod.affinity_terms.preferred
 
 
 def find_weights(state: CycleState, pod: PodInfo, nodes: NodeView, args: InterPodAffinityArgs) -> tuple[Weights, ...]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from scheduler.framework import ops
 from scheduler.framework.columns import no_reasons
-from scheduler.framework.ops import Bools, Ints, Masks
+from scheduler.framework.domain_sums import Counted
+from scheduler.framework.ops import Bools, Masks
 from scheduler.framework.plugin import CycleState
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.view import NodeView
-from scheduler.plugins.inter_pod_affinity.domains import Occupied, all_of, any_of, has_all_keys, occupied
-from scheduler.plugins.inter_pod_affinity.matching import matched_anti_affinity, own_terms
+from scheduler.plugins.inter_pod_affinity.domains import Occupied, all_of, any_of, has_all_keys, topology
+from scheduler.plugins.inter_pod_affinity.matching import Matched, OwnTerms, matched_anti_affinity, own_terms
 
 AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY = 0, 1, 2
 
 
-class Required(NamedTuple):
-    """What PreFilter finds out for Filter.
+class Required:
+    """What PreFilter finds out for Filter, as pods come and go (kube-scheduler 1.37: InterPodAffinity PreFilter).
 
     ``affinity``: a label for each term, with the domains that have a pod which all terms match. ``is_first``: no domain of any
     of these labels has one, and the pod matches its own terms, so that it may be the first of its kind.
@@ -25,10 +26,48 @@ class Required(NamedTuple):
     against the pod.
     """
 
-    affinity: tuple[Occupied, ...]
-    is_first: bool
-    anti_affinity: tuple[Occupied, ...]
-    existing: tuple[Occupied, ...]
+    def __init__(self, state: CycleState, nodes: NodeView, own: OwnTerms, matched: Matched) -> None:
+        self._own = own
+        self._matched = matched
+        self._version = nodes.domain_version
+        existing: dict[str, list[Counted]] = {}
+        for held in matched.terms:
+            existing.setdefault(held.term.topology_key, []).append(held)
+        against: dict[str, list[Counted]] = {}
+        for each in own.anti_affinity:
+            against.setdefault(each.key, []).append(each.match)
+        # One pod has to match all of the affinity terms; each term then asks for its own domain.
+        near: dict[str, list[Counted]] = {}
+        if own.affinity is not None:
+            near = {key: [own.affinity] for key in own.affinity_keys}
+        self.affinity, self.anti_affinity, self.existing = (
+            tuple(Occupied(key, topology(state, nodes, key).rows, counted, nodes) for key, counted in by_key.items())
+            for by_key in (near, against, existing)
+        )
+        self._all = (*self.affinity, *self.anti_affinity, *self.existing)
+        self.is_first = self._may_be_first()
+
+    def _may_be_first(self) -> bool:
+        return self._own.matches_itself and all(each.is_empty for each in self.affinity)
+
+    def is_about(self, nodes: NodeView, own: OwnTerms, matched: Matched) -> bool:
+        """Whether it is of these terms, and of the domains as they are now."""
+        return self._version == nodes.domain_version and self._own is own and self._matched is matched
+
+    def follow(self, nodes: NodeView) -> Sequence[int] | None:
+        """Take in which pods are there now; the rows with another verdict than before, None when these can be many."""
+        found: set[int] = set()
+        are_many = False
+        for each in self._all:
+            rows = each.follow(nodes)
+            if rows is None:
+                are_many = True
+            else:
+                found.update(rows)
+        if self.affinity:
+            was_first, self.is_first = self.is_first, self._may_be_first()
+            are_many = are_many or was_first != self.is_first
+        return None if are_many else sorted(found)
 
     @property
     def is_empty(self) -> bool:
@@ -53,26 +92,14 @@ class Required(NamedTuple):
         return has_all_keys(self.affinity, nodes) if self.is_first else all_of(self.affinity, nodes)
 
 
-def find_required(state: CycleState, pod: PodInfo, nodes: NodeView) -> Required:
-    """Look at all nodes (kube-scheduler 1.37: InterPodAffinity PreFilter)."""
-    existing: dict[str, list[Ints]] = {}
-    for held in matched_anti_affinity(state, pod, nodes)[1]:
-        existing.setdefault(held.term.topology_key, []).append(nodes.term_holders(held))
-    own = own_terms(state, pod, nodes)
-    against: dict[str, list[Ints]] = {}
-    for each in own.anti_affinity:
-        against.setdefault(each.key, []).append(nodes.matching_pods(each.match))
-    affinity: tuple[Occupied, ...] = ()
-    if own.affinity is not None:
-        # One pod has to match all of the terms; each term then asks for its own domain.
-        counts = nodes.matching_pods(own.affinity)
-        affinity = tuple(occupied(state, nodes, key, (counts,)) for key in own.affinity_keys)
-    return Required(
-        affinity,
-        own.matches_itself and all(each.is_empty for each in affinity),
-        tuple(occupied(state, nodes, key, columns) for key, columns in against.items()),
-        tuple(occupied(state, nodes, key, columns) for key, columns in existing.items()),
-    )
+def find_required(
+    state: CycleState, pod: PodInfo, nodes: NodeView, own: OwnTerms, before: Required | None
+) -> tuple[Required, Sequence[int] | None]:
+    """What there is now, and the rows with another verdict than ``before``; None when these can be many."""
+    matched = matched_anti_affinity(state, pod, nodes)
+    if before is not None and before.is_about(nodes, own, matched):
+        return before, before.follow(nodes)
+    return Required(state, nodes, own, matched), None
 
 
 def token(state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:

@@ -6,11 +6,15 @@ Source: kube-scheduler 1.37: PodTopologySpread, PreFilter and Filter.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from scheduler.framework import ops
-from scheduler.framework.ops import BoolArray, Bools, FloatArray, Ints, MaskArray, Masks
+from scheduler.framework.domain_rows import DomainRows
+from scheduler.framework.domain_sums import DomainSums
+from scheduler.framework.ops import Bools, MaskArray, Masks
 from scheduler.framework.status import Code, Reason
 from scheduler.framework.view import NodeView
 from scheduler.plugins.pod_topology_spread.constraints import Constraint, Inclusion, has_all_keys
@@ -18,9 +22,7 @@ from scheduler.plugins.pod_topology_spread.constraints import Constraint, Inclus
 MOST = 32
 """Constraints with bits of their own in a mask; all further ones share the last."""
 
-_FEW = 32
-"""Up to so many values plain numbers are quicker than arrays."""
-_NO_DOMAIN = float(2**31 - 1)
+_NO_DOMAIN = 2**31 - 1
 _NOT_MATCHED = "node(s) didn't match pod topology spread constraints"
 
 
@@ -36,95 +38,113 @@ def reasons(constraints: tuple[Constraint, ...]) -> tuple[Reason, ...]:
     return tuple(found)
 
 
-def totals(bucket: npt.NDArray[np.intp], counts: Ints, size: int) -> FloatArray:
-    """The counts of the rows of each bucket, added up, shape ``(size,)``: float64 and exact, as pods are nowhere near 2**53."""
-    return np.bincount(bucket, weights=counts, minlength=size).astype(np.float64, copy=False)
+class _Skew:
+    """What one constraint says of each domain, as pods come and go.
 
-
-class _Domains:
-    """The domains of one constraint, as the nodes' labels and taints are.
-
-    ``bucket``: shape (rows,), the value id of each row that counts, 0 of the others. ``present``: ids of the domains, which
-    are the values that a node that counts has. ``size``: number of ids that rows have.
+    Attributes:
+        rows: the rows of each value of the label.
+        masks: shape (size,), by id of the topology value.
+        cells: the same memory, read as Python ints.
     """
 
-    __slots__ = ("bucket", "present", "size")
+    __slots__ = (
+        "_above",
+        "_allowed",
+        "_has_enough",
+        "_least",
+        "_missing",
+        "_present",
+        "_sums",
+        "_with_least",
+        "cells",
+        "masks",
+        "rows",
+    )
 
-    def __init__(self, ids: npt.NDArray[np.int32], counts: BoolArray) -> None:
-        self.bucket: npt.NDArray[np.intp] = np.where(counts, ids, 0).astype(np.intp)
-        self.size = int(ids.max(initial=0)) + 1
-        seen = np.bincount(self.bucket, minlength=self.size)
+    def __init__(self, number: int, constraint: Constraint, counts: Bools, nodes: NodeView) -> None:
+        ids = nodes.label(constraint.topology_key)
+        assert isinstance(ids, np.ndarray)
+        self.rows = DomainRows(ids)
+        bucket: npt.NDArray[np.intp] = np.where(counts, self.rows.ids, 0)
+        # Domains are the values that a node has which counts.
+        seen = np.bincount(bucket, minlength=self.rows.size)
         seen[0] = 0
-        self.present = np.flatnonzero(seen)
+        self._present = np.flatnonzero(seen)
+        counted = () if constraint.match is None else (constraint.match,)
+        self._sums = DomainSums(bucket, self.rows.size, counted, nodes)
+        bit = 2 * min(number, MOST - 1)
+        self._missing, self._above = 1 << bit, 1 << (bit + 1)
+        self._allowed = constraint.max_skew - constraint.self_match
+        self._has_enough = len(self._present) >= constraint.min_domains
+        self._judge_all()
+
+    def _judge_all(self) -> None:
+        """What no domain holds is 0; so is what was added up for rows that do not count."""
+        counts = self._sums.values[self._present]
+        self._least = int(counts.min(initial=_NO_DOMAIN)) if self._has_enough else 0
+        self._with_least = int(np.count_nonzero(counts == self._least))
+        masks: MaskArray = (self._sums.values > self._allowed + self._least) * np.uint64(self._above)
+        masks[0] = self._missing
+        self.masks = masks
+        self.cells = masks.data
+
+    def follow(self, nodes: NodeView) -> Iterable[int] | None:
+        """The values with another verdict than the last time; None when they were not told apart."""
+        before = self._sums.follow(nodes)
+        if before is None:
+            self._judge_all()
+            return None
+        if self._has_enough and self._has_other_least(before):
+            masks = self.masks
+            self._judge_all()
+            return np.flatnonzero(masks != self.masks).tolist()
+        changed = []
+        most = self._allowed + self._least
+        for domain in before:
+            mask = self._above if self._sums.cells[domain] > most else 0
+            if mask != self.cells[domain]:
+                self.cells[domain] = mask
+                changed.append(domain)
+        return changed
+
+    def _has_other_least(self, before: Mapping[int, int]) -> bool:
+        for domain, was in before.items():
+            now = self._sums.cells[domain]
+            if now < self._least:
+                return True
+            self._with_least += (now == self._least) - (was == self._least)
+        return self._with_least <= 0
 
 
-class Layout:
-    """The domains of every constraint; good for one version of the nodes, their labels and taints."""
+class Skews:
+    """What Filter says of each domain, by constraint; good for one version of the nodes, their labels and taints."""
 
     def __init__(
         self, version: int, constraints: tuple[Constraint, ...], inclusion: Inclusion, nodes: NodeView
     ) -> None:
         self.version = version
         eligible = has_all_keys(constraints, nodes)
-        assert isinstance(eligible, np.ndarray)
-        self.domains = []
-        for constraint in constraints:
+        self._skews = []
+        for number, constraint in enumerate(constraints):
             counts: Bools = eligible
             if inclusion.restricts(constraint):
                 counts = counts & inclusion.matches(constraint, nodes)
-            ids = nodes.label(constraint.topology_key)
-            assert isinstance(ids, np.ndarray)
-            assert isinstance(counts, np.ndarray)
-            self.domains.append(_Domains(ids, counts))
+            self._skews.append(_Skew(number, constraint, counts, nodes))
 
-
-class Skews:
-    """What Filter says of each domain, by constraint. Never changed."""
-
-    def __init__(self, constraints: tuple[Constraint, ...], layout: Layout, sums: list[FloatArray]) -> None:
-        self._constraints = constraints
-        self._masks = [
-            _masks(constraint, domains, by_domain, number)
-            for number, (constraint, domains, by_domain) in enumerate(
-                zip(constraints, layout.domains, sums, strict=True)
-            )
-        ]
-
-    @classmethod
-    def counted(cls, constraints: tuple[Constraint, ...], layout: Layout, nodes: NodeView) -> Skews:
-        """With the pods that are on all nodes now."""
-        sums: list[FloatArray] = []
-        for constraint, domains in zip(constraints, layout.domains, strict=True):
-            if constraint.match is None:
-                sums.append(np.zeros(domains.size))
-            else:
-                sums.append(totals(domains.bucket, nodes.matching_pods(constraint.match), domains.size))
-        return cls(constraints, layout, sums)
+    def follow(self, nodes: NodeView) -> Sequence[int] | None:
+        """Count the pods that are on the nodes now; the rows with another verdict than before, None when these are many."""
+        found: set[int] | None = set()
+        for skew in self._skews:
+            domains = skew.follow(nodes)
+            rows = None if domains is None else skew.rows.among(domains)
+            found = None if found is None or rows is None else found.union(rows)
+        return None if found is None else sorted(found)
 
     def refused(self, nodes: NodeView) -> Masks:
         """The first constraint that refuses a node says why."""
         mask: Masks = 0
-        for number, constraint in enumerate(self._constraints):
-            more: Masks = ops.gather(self._masks[number], nodes.label(constraint.topology_key))
+        for number, skew in enumerate(self._skews):
+            ids = skew.rows.ids[nodes.rows]
+            more: Masks = skew.cells[ids] if nodes.is_row else skew.masks.take(ids)
             mask = ops.where(mask == 0, more, mask) if number else more
         return mask
-
-
-def _masks(constraint: Constraint, domains: _Domains, sums: FloatArray, number: int) -> MaskArray:
-    """By id of the topology value."""
-    # What no domain holds is 0; so is what was added up for rows that do not count.
-    bit = 2 * min(number, MOST - 1)
-    has_enough = len(domains.present) >= constraint.min_domains
-    allowed = constraint.max_skew - constraint.self_match
-    if domains.size <= _FEW:
-        counts = sums.tolist()
-        present = [counts[value] for value in domains.present.tolist()]
-        most = allowed + (min(present, default=_NO_DOMAIN) if has_enough else 0.0)
-        above = 1 << (bit + 1)
-        found = [above if count > most else 0 for count in counts]
-        found[0] = 1 << bit
-        return np.array(found, np.uint64)
-    most = allowed + (float(sums[domains.present].min(initial=_NO_DOMAIN)) if has_enough else 0.0)
-    masks: MaskArray = (sums > most).astype(np.uint64) << np.uint64(bit + 1)
-    masks[0] = 1 << bit
-    return masks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,13 @@ class PodTopologySpread(
                 return PreFilterResult(Status(Code.ERROR, (text,), self.name))
         if not constraints:
             return PreFilterResult(SKIP)
-        layout: hard.Layout | None = state.get("domains")
+        skews: hard.Skews | None = state.get("skews")
         version = nodes.domain_version
-        if layout is None or layout.version != version:
-            layout = state["domains"] = hard.Layout(version, constraints, _inclusion(state, pod), nodes)
-        state["skews"] = hard.Skews.counted(constraints, layout, nodes)
+        if skews is None or skews.version != version:
+            state["skews"] = hard.Skews(version, constraints, _inclusion(state, pod), nodes)
+            state["renewed"] = None
+        else:
+            state["renewed"] = skews.follow(nodes)
         return PreFilterResult()
 
     def reasons(self, state: CycleState, pod: PodInfo) -> tuple[Reason, ...]:
@@ -91,6 +94,10 @@ class PodTopologySpread(
 
     def filter_inputs(self, state: CycleState, pod: PodInfo) -> frozenset[Input]:
         return self.inputs if state.get("hard") else frozenset()
+
+    def renewed_rows(self, state: CycleState) -> Sequence[int] | None:
+        rows: Sequence[int] | None = state.get("renewed")
+        return rows
 
     def filter_token(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> tuple[int, ...]:
         return _token(state.get("hard"), nodes)

@@ -15,8 +15,12 @@ from scheduler.framework import ops
 from scheduler.framework.ops import BoolArray, Bools, FloatArray, Floats, IntArray, Ints
 from scheduler.framework.view import NodeView
 from scheduler.plugins.pod_topology_spread.constraints import Constraint, Inclusion, has_all_keys
-from scheduler.plugins.pod_topology_spread.hard import totals
 from scheduler.plugins.pod_topology_spread.logarithm import log_of_count
+
+
+def _totals(bucket: npt.NDArray[np.intp], counts: Ints, size: int) -> FloatArray:
+    """The counts of the rows of each bucket, added up, shape ``(size,)``: float64 and exact, as pods are nowhere near 2**53."""
+    return np.bincount(bucket, weights=counts, minlength=size).astype(np.float64, copy=False)
 
 
 class Layout:
@@ -159,7 +163,7 @@ def _share(constraint: Constraint, layout: Layout, number: int, weight: float, n
     if constraint.match is None:
         sums = np.zeros(size)
     else:
-        sums = totals(bucket, nodes.matching_pods(constraint.match), size)[:size]
+        sums = _totals(bucket, nodes.matching_pods(constraint.match), size)[:size]
     if empty:
         sums[empty] += sums[0]
     share: FloatArray = sums * weight + float(constraint.max_skew - 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from scheduler.api.objects import LabelSelector
 from scheduler.api.selectors import compile_label_selector
 from scheduler.cache.cache import Cache
@@ -75,7 +77,7 @@ def test_pods_of_other_namespaces_do_not_count() -> None:
 def test_pods_being_deleted_count_where_they_are_meant_to() -> None:
     cache = cluster(pod("a"), pod("b", deletion_timestamp="2030-01-01T00:00:00Z"))
     assert counts(cache, WEB) == [2, 0, 0]
-    assert counts(cache, WEB._replace(counts_terminating=False)) == [1, 0, 0]
+    assert counts(cache, msgspec.structs.replace(WEB, counts_terminating=False)) == [1, 0, 0]
 
 
 def test_a_pod_has_to_be_in_every_selection() -> None:

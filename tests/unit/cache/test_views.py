@@ -77,9 +77,11 @@ USES: dict[str, Callable[[NodeView], Any]] = {
     "domain_version": lambda nodes: nodes.domain_version,
     "matching_pods": lambda nodes: nodes.matching_pods(ALL_PODS),
     "matching_version": lambda nodes: nodes.matching_version(ALL_PODS),
+    "matching_changes": lambda nodes: nodes.matching_changes(ALL_PODS, 0),
     "reaching_terms": lambda nodes: nodes.reaching_terms("default"),
     "term_holders": lambda nodes: nodes.term_holders(HELD),
     "term_version": lambda nodes: nodes.term_version(HELD),
+    "term_changes": lambda nodes: nodes.term_changes(HELD, 0),
     "selects_namespaces": lambda nodes: nodes.selects_namespaces,
     "matching_namespaces": lambda nodes: nodes.matching_namespaces(LabelMatcher()),
     "namespaces_version": lambda nodes: nodes.namespaces_version,
@@ -293,7 +295,7 @@ def test_views_of_an_empty_table_have_no_rows() -> None:
 
 
 def test_every_accessor_of_the_contract_says_what_it_needs() -> None:
-    contract = {name for name in vars(NodeView) if not name.startswith("_")} - {"is_row", "is_all"}
+    contract = {name for name in vars(NodeView) if not name.startswith("_")} - {"is_row", "is_all", "rows"}
     assert set(NEEDS) == contract
     assert set(USES) == contract - {"feasible"}
 

@@ -305,6 +305,22 @@ def test_the_least_of_many_domains_counts() -> None:
     assert set(alone(nodes, pods, spread(hard(HOSTNAME, min_domains=41))).values()) == {SKEWED}
 
 
+def test_the_least_domain_can_sink_and_rise_while_an_evaluation_is_kept() -> None:
+    cache = cluster(ABC, seated({"a": 2, "b": 1, "c": 1}))
+    evaluation = evaluated(cache, spread(hard()))
+    fitting = [evaluation.feasible_rows()]
+
+    cache.remove_pod("default-there-b-0")
+    evaluation.refresh()
+    fitting.append(evaluation.feasible_rows())
+    for pod in seated({"b": 2}, prefix="new"):
+        cache.apply_pod(PodInfo(pod))
+        evaluation.refresh()
+        fitting.append(evaluation.feasible_rows())
+
+    assert fitting == [[1, 2], [1], [1, 2], [2]]
+
+
 def test_the_message_counts_the_nodes_by_reason() -> None:
     cache = cluster([*ABC, hostless(make_node("none"))], seated({"a": 1, "b": 1, "c": 1}))
     evaluation = evaluated(cache, spread(hard(min_domains=4)))

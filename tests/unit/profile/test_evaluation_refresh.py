@@ -21,7 +21,17 @@ from scheduler.profile.failure import PluginFailure
 from scheduler.profile.profile import Profile
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import default_profiles
-from tests.support.scripted_plugins import Crowding, Normalized, Parity, Score, Share, make_profile, named
+from tests.support.scripted_plugins import (
+    Crowding,
+    Normalized,
+    Occupancy,
+    Parity,
+    Score,
+    Share,
+    Telling,
+    make_profile,
+    named,
+)
 from tests.support.small_cluster import small_node, small_pod
 
 JOURNAL_CAPACITY = 40
@@ -36,6 +46,12 @@ CROWDED = make_profile(
     Share(),
     named(Normalized, "Steps", by_name={name: 9 * (number // 3) for number, name in enumerate(NODES)}),
     weights={"Crowding": 3, "Steps": -2},
+)
+TOLD = make_profile(
+    *DEFAULT.filter,
+    named(Telling, "Few"),
+    named(Telling, "Many", refused=NODES[2:]),
+    named(Normalized, "Steps", by_name={name: 9 * (number // 3) for number, name in enumerate(NODES)}),
 )
 
 
@@ -72,7 +88,7 @@ class Twins:
         self.random = random
         self.cache = Cache(seed=1)
         self.cache.table = NodeTable(1, JOURNAL_CAPACITY, LABEL_KEYS)
-        self.profile = random.choice((DEFAULT, CROWDED))
+        self.profile = random.choice((DEFAULT, CROWDED, TOLD))
         self.pod = PodInfo(small_pod(random, "subject"))
         for name in NODES[: random.randint(0, 12)]:
             self.cache.apply_node(small_node(random, name))
@@ -302,6 +318,83 @@ def test_an_input_beyond_the_row_changes_verdicts_of_nodes_that_many_changes_lef
     assert {1, 3} <= set(evaluation.feasible_rows())
 
 
+def telling(*scores: Any, count: int = 13) -> tuple[Cache, Evaluation, Profile, PodInfo]:
+    """n1 and n3 are refused as long as the number of nodes is odd."""
+    cache = Cache(seed=1)
+    for number in range(count):
+        cache.apply_node(make_node(f"n{number}"))
+    profile, pod = make_profile(Telling(), *scores), PodInfo(make_pod())
+    evaluation = new(profile, pod, cache.table)
+    assert not {1, 3} & set(evaluation.feasible_rows())
+    return cache, evaluation, profile, pod
+
+
+def test_rows_that_a_plugin_tells_are_brought_up_to_date_beside_few_that_changed() -> None:
+    cache, evaluation, profile, pod = telling()
+
+    cache.remove_node("n12")
+
+    assert_equal_to_new(cache, evaluation, pod, profile)
+    assert {1, 3} <= set(evaluation.feasible_rows())
+
+
+def test_rows_that_a_plugin_tells_are_brought_up_to_date_beside_many_that_changed() -> None:
+    cache, evaluation, profile, pod = telling(count=97)
+
+    for number in range(4, 12):
+        cache.apply_node(make_node(f"n{number}", labels={"many": "changes"}))
+    cache.remove_node("n96")
+
+    assert_equal_to_new(cache, evaluation, pod, profile)
+    assert {1, 3} <= set(evaluation.feasible_rows())
+
+
+def test_scores_follow_nodes_that_entered_and_left_while_nobody_asked_for_scores() -> None:
+    by_name = {"n0": 1, "n1": 9, "n2": 5}
+    cache, evaluation, profile, pod = telling(named(Normalized, "Steps", by_name=by_name))
+    evaluation.refresh_scores()
+
+    cache.remove_node("n12")
+    evaluation.refresh()
+    cache.apply_node(make_node("n2", labels={"another": "change"}))
+
+    assert_equal_to_new(cache, evaluation, pod, profile)
+
+
+def test_after_too_many_changes_every_row_is_looked_at_and_not_only_those_that_a_plugin_tells() -> None:
+    cache = Cache(seed=1)
+    cache.table = NodeTable(16, 4, LABEL_KEYS)
+    for number in range(13):
+        cache.apply_node(make_node(f"n{number}"))
+    profile, pod = make_profile(Telling()), PodInfo(make_pod())
+    evaluation = new(profile, pod, cache.table)
+
+    cache.remove_node("n1")
+    cache.apply_node(make_node("another in its row"))
+    for _ in range(5):
+        cache.apply_node(make_node("n12", unschedulable=True))
+        cache.apply_node(make_node("n12"))
+    cache.remove_node("n12")
+
+    assert_equal_to_new(cache, evaluation, pod, profile)
+
+
+def test_rows_that_a_plugin_told_before_it_failed_are_not_forgotten() -> None:
+    trouble: list[Exception] = []
+    cache = Cache(seed=1)
+    for number in range(13):
+        cache.apply_node(make_node(f"n{number}"))
+    profile, pod = make_profile(named(Telling, "Stumbling", trouble=trouble)), PodInfo(make_pod())
+    evaluation = new(profile, pod, cache.table)
+    cache.remove_node("n12")
+
+    trouble.append(RuntimeError("boom"))
+    with pytest.raises(PluginFailure, match="boom"):
+        evaluation.refresh()
+
+    assert_equal_to_new(cache, evaluation, pod, profile)
+
+
 MANY = tuple(f"n{number}" for number in range(FEW_ROWS + 2))
 
 
@@ -325,6 +418,21 @@ def test_many_nodes_that_nothing_happened_to_enter_with_their_scores() -> None:
 
     assert_equal_to_new(cache, evaluation, pod, profile)
     assert evaluation.feasible_count == 12
+
+
+def test_many_nodes_enter_with_what_happened_to_their_scores_meanwhile() -> None:
+    cache, evaluation, profile, pod = crowd(Occupancy())
+    evaluation.refresh_scores()
+    cache.apply_pod(PodInfo(make_pod("there", node_name="n5")))
+    evaluation.refresh()
+    evaluation.refresh_scores()
+
+    cache.remove_node("odd")
+
+    assert_equal_to_new(cache, evaluation, pod, profile)
+    chosen = evaluation.select()
+    assert chosen is not None
+    assert cache.table.name_of(chosen) == "n5"
 
 
 def test_a_score_out_of_range_counts_once_its_node_enters_with_many() -> None:
