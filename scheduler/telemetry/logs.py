@@ -23,18 +23,8 @@ def configure(*, form: str = "json", level: str = "info", stream: TextIO | None 
         level: ``debug``, ``info``, ``warning`` or ``error``.
     """
     output = stream or sys.stderr
-    processors: list[Any] = [
-        structlog.processors.add_log_level,
-        _stamp,
-    ]
-    if form == "console":
-        processors.append(structlog.dev.ConsoleRenderer(colors=output.isatty()))
-    else:
-        processors += [
-            structlog.processors.format_exc_info,
-            structlog.processors.EventRenamer("msg"),
-            structlog.processors.JSONRenderer(serializer=_encode),
-        ]
+    processors: list[Any] = [structlog.processors.add_log_level, _stamp]
+    processors.append(structlog.dev.ConsoleRenderer(colors=output.isatty()) if form == "console" else _render_json)
     structlog.configure(
         processors=processors,
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
@@ -48,11 +38,19 @@ def _stamp(_logger: Any, _method: str, line: MutableMapping[str, Any]) -> Mutabl
     return line
 
 
+def _render_json(logger: Any, method: str, line: MutableMapping[str, Any]) -> str:
+    """The line, with its message as ``msg``. One step instead of structlog's three, which take longer than the encoding."""
+    if "exc_info" in line:
+        line = structlog.processors.format_exc_info(logger, method, line)
+    line["msg"] = line.pop("event")
+    return _encode(line)
+
+
 _ENCODER = msgspec.json.Encoder(enc_hook=repr)
 
 
-def _encode(line: dict[str, Any], **_: Any) -> str:
-    """One line as JSON; a value that has no form in JSON is shown as Python shows it."""
+def _encode(line: MutableMapping[str, Any]) -> str:
+    """The line as JSON; a value that has no form in JSON is shown as Python shows it."""
     try:
         return _ENCODER.encode(line).decode()
     except (msgspec.MsgspecError, ValueError, TypeError):
