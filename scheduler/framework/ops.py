@@ -77,15 +77,17 @@ def div_trunc(a: Ints, b: Ints) -> Ints:
 
     ``a`` is wrapped first.
     """
-    if isinstance(a, int) and isinstance(b, int):
-        if 0 <= a <= _INT64_MAX and b > 0:
-            return a // b
-        if b == 0:
-            return 0
-        a = _wrap(a)
-        quotient = abs(a) // abs(b)
-        return _wrap(quotient if (a < 0) == (b < 0) else -quotient)
-    return _divide_columns(a, b)
+    if type(a) is not int or type(b) is not int:
+        if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+            return _divide_columns(a, b)
+        a, b = int(a), int(b)
+    if 0 <= a <= _INT64_MAX and b > 0:
+        return a // b
+    if b == 0:
+        return 0
+    a = _wrap(a)
+    quotient = abs(a) // abs(b)
+    return _wrap(quotient if (a < 0) == (b < 0) else -quotient)
 
 
 def _divide_columns(a: Ints, b: Ints) -> IntArray:

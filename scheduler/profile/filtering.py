@@ -60,6 +60,8 @@ class Filtering:
         """Another number after each refresh that changed a verdict or a reason."""
         self.feasible_cells: Any = self.feasible.data
         self._position = -1
+        self._changes: Few | Changes | None = None
+        self._changed_between = (-1, -1)
         self._touched_by = TouchedBy(self.columns, lambda column: column.facets)
         self._informed_by = TouchedBy(self.columns, lambda column: column.input_facets)
 
@@ -71,16 +73,17 @@ class Filtering:
         Raises:
             PluginFailure: a plugin failed.
         """
+        position = table.position
+        changes = few_or_many(table, self._position)
+        self._changes, self._changed_between, self._position = changes, (self._position, position), position
+        self._turned, self._turned_since = [], self.feasible_version
         try:
-            self._refresh(table)
+            self._bring_up_to_date(table, changes)
         except PluginFailure:
             self._position = -1  # nothing is to be built on what is left half done
             raise
 
-    def _refresh(self, table: NodeTable) -> None:
-        changes = few_or_many(table, self._position)
-        self._position = table.position
-        self._turned, self._turned_since = [], self.feasible_version
+    def _bring_up_to_date(self, table: NodeTable, changes: Few | Changes | None) -> None:
         if changes is None:
             for column in self.columns:
                 if self._is_old and column.has_new_inputs():
@@ -184,6 +187,12 @@ class Filtering:
             self.feasible_version += 1
             if self._turned is not None:
                 self._turned.append(row)
+
+    def changes_since(self, table: NodeTable, position: int) -> Few | Changes | None:
+        """What changed in the table since that position; as a rule it is what the last refresh has looked up."""
+        if self._changed_between == (position, table.position):
+            return self._changes
+        return few_or_many(table, position)
 
     def turned_since(self, feasible_version: int) -> list[int] | None:
         """The rows that entered or left ``feasible`` since it had that version; None when they are not known one by one."""

@@ -10,7 +10,7 @@ import numpy as np
 from scheduler.cache.node_table import Changes, NodeTable
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE
-from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, few_or_many, merged
+from scheduler.profile.changed_rows import FEW_ROWS, Few, TouchedBy, merged
 from scheduler.profile.filtering import Filtering
 from scheduler.profile.score_column import ScoreColumn
 
@@ -63,7 +63,7 @@ class Scoring:
         Raises:
             PluginFailure: a plugin failed.
         """
-        changes = few_or_many(table, self._position)
+        changes = filtering.changes_since(table, self._position)
         moved = self._feasible_version != filtering.feasible_version
         if not moved and changes is not None and not isinstance(changes, Changes) and not changes:
             return
