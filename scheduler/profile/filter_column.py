@@ -73,6 +73,11 @@ class FilterColumn:
         self.error_bits = _error_bits(self.reasons)
         """Bits of the masks that stand for a failure on that row."""
 
+    @property
+    def may_fail(self) -> bool:
+        """Whether some mask can stand for a failure; without its PreFilter, only Filter finds out."""
+        return bool(self.error_bits) or (self._pre_filter is None and isinstance(self.plugin, PreFilterPlugin))
+
     def _failed(self, error: Exception) -> PluginFailure:
         text = f'running "{self.plugin.name}" filter plugin: {error}'
         return PluginFailure(text, self.plugin.name, Stage.FILTER)

@@ -51,7 +51,7 @@ class Filtering:
         """Rows were evaluated before, so that PreFilter was not run just now."""
         self.is_void = False
         """PreFilter says something else now: the evaluation has to start anew."""
-        self._can_fail = any(column.error_bits for column in columns)
+        self._can_fail = any(column.may_fail for column in columns)
         self.input_facets = 0
         """A change of these, of any row, can change the verdict on every row."""
         for column in columns:
