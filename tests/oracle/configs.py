@@ -166,7 +166,7 @@ def score_point(draw: Draw) -> Json:
     if draw.chance(0.2):
         return {
             "disabled": [{"name": "*"}],
-            "enabled": [weighted(draw, name) for name in draw.some(SCORERS, 0, draw.pick((0, 4, 4, 4)))],
+            "enabled": [weighted(draw, name) for name in draw.some(SCORERS, 0, draw.pick((0, 0, 4, 4, 4)))],
         }
     names = draw.some(SCORERS, 1, 3)
     made: Json = {"enabled": [weighted(draw, name) for name in names]}

@@ -38,7 +38,7 @@ THEMES: dict[str, float] = {
     "images": 9,
     "profiles": 8,
 }
-RARE, RARE_SEQUENCE = 0.68, 0.75  # so often a case is made one of what chance reaches too seldom (rare.py)
+RARE, RARE_SEQUENCE = 0.77, 0.79  # so often a case is made one of what chance reaches too seldom (rare.py)
 # What cannot be read as a line, a pod or an object.
 UNREADABLE = (
     "{",
@@ -92,7 +92,7 @@ def sequences(seed: int, count: int, start: int = 0, exactly: int | None = None)
 def case(seed: int, index: int, *, nodes: int = 12, pods: int = 25) -> Case:
     """Case `index` of a seed, with at most so many nodes and pods."""
     draw, name = Draw(f"{seed}/{index}"), f"s{seed}-{index}"
-    if draw.chance(0.01):
+    if draw.chance(0.012):
         return Case(name, (draw.pick(UNREADABLE),))
     if draw.chance(0.005):
         nodes, pods = nodes * 12, pods * 2

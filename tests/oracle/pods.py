@@ -38,9 +38,9 @@ def port(draw: Draw) -> Json:
     made: Json = {"containerPort": number}
     if draw.chance(0.85):
         made["hostPort"] = number
-    if protocol := draw.weighted({"TCP": 50, "": 25, "UDP": 18, "SCTP": 16}):
+    if protocol := draw.weighted({"TCP": 50, "": 25, "UDP": 18, "SCTP": 18}):
         made["protocol"] = protocol
-    if address := draw.weighted({"": 55, "0.0.0.0": 10, "127.0.0.1": 12, "10.0.0.1": 12, "::": 13, "::1": 15}):
+    if address := draw.weighted({"": 55, "0.0.0.0": 15, "127.0.0.1": 12, "10.0.0.1": 12, "::": 13, "::1": 15}):
         made["hostIP"] = address
     return made
 
@@ -75,7 +75,7 @@ def volumes(draw: Draw, setting: Setting) -> list[Json]:
         {"image": {"reference": reference(draw), "pullPolicy": "IfNotPresent"}},
         {"image": {"reference": reference(draw)}},
     ]
-    chosen = draw.some(kinds, 1, 3) if draw.chance(0.2) else []
+    chosen = draw.some(kinds, 1, 3) if draw.chance(0.25) else []
     if setting.theme == "images" and draw.chance(0.3):
         chosen.append({"image": {"reference": reference(draw)}})
     return [{"name": f"v{i}", **kind} for i, kind in enumerate(chosen)]

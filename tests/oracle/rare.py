@@ -39,7 +39,7 @@ def all_alike(scene: Scene) -> None:
         "weight": draw.pick((100, draw.whole(1, 100))),
         "podAffinityTerm": {"topologyKey": ZONE, "labelSelector": {}},
     }
-    some = {"weight": draw.whole(1, 100), "preference": expression("disk", "In", ["ssd"])}
+    some = {"weight": draw.pick((100, draw.whole(1, 100))), "preference": expression("disk", "In", ["ssd"])}
     scene.wanted["spec"]["affinity"] = {
         draw.pick(("podAffinity", "podAntiAffinity")): {PREFERRED: [near]},
         "nodeAffinity": {PREFERRED: [some]},
@@ -59,7 +59,11 @@ def soft_spread(scene: Scene) -> None:
     odd: Json = {"key": "tier", "operator": operator} | ({"values": ["back"]} if operator == "NotIn" else {})
     soft: Json = {"maxSkew": draw.pick((1, 3)), "whenUnsatisfiable": "ScheduleAnyway"}
     soft["topologyKey"] = draw.pick((ZONE, HOSTNAME))
-    selector: Json | None = draw.pick((WEB, WEB, {}, None, {"matchExpressions": [odd]}, {"matchExpressions": [odd]}))
+    by_tier: Json = {"matchExpressions": [odd]}
+    broken: Json = {"matchExpressions": [draw.pick(BROKEN)]}
+    selector: Json | None = draw.pick((WEB, WEB, {}, None, by_tier, by_tier, by_tier, broken))
+    if draw.chance(0.3):
+        soft["nodeAffinityPolicy"] = draw.pick(("Honor", "Ignore"))
     scene.wanted["spec"]["topologySpreadConstraints"] = [
         soft if selector is None else soft | {"labelSelector": selector}
     ]
@@ -87,7 +91,7 @@ def full_nodes(scene: Scene) -> None:
         if draw.chance(0.9):
             pod["spec"].pop("nodeName", None)
     resources = [{"name": name} for name in draw.some(("cpu", "memory", "example.com/gpu"), 1, 3)]
-    kind = draw.pick(("LeastAllocated", "LeastAllocated", "MostAllocated", *["RequestedToCapacityRatio"] * 2))
+    kind = draw.pick(("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"))
     strategy: Json = {"type": kind, "resources": resources}
     if kind == "RequestedToCapacityRatio":
         points = ((0, draw.whole(0, 10)), (draw.pick((50, 99, 100)), draw.whole(0, 10)))
@@ -100,7 +104,7 @@ def balance(scene: Scene) -> None:
     """Balance from worst to best or back; or a pod that asks for nothing, scored although PreScore would have skipped it."""
     scene.calm()
     draw = scene.draw
-    if draw.chance(0.35):
+    if draw.chance(0.4):
         scene.ask({})
         if draw.chance(0.4):
             scene.arguments("NodeResourcesBalancedAllocation", {"resources": [{"name": "example.com/gpu"}]})
@@ -117,7 +121,7 @@ def balance(scene: Scene) -> None:
         name = node["metadata"]["name"]
         node["status"]["allocatable"] = {"pods": "110", **sizes}
         container = {"name": "c0", "image": "app:v1", "resources": {"requests": {used: sizes[used]}}}
-        if draw.chance(0.8):
+        for _ in range(draw.pick((0, 1, 1, 1, 2))):
             scene.run(name, containers=[container])
     scene.ask({name: sizes[name] for name in resources if name != used} | ({used: "0"} if draw.chance(0.3) else {}))
 
@@ -167,7 +171,7 @@ def spread_rules(scene: Scene) -> None:
         for _ in range(draw.whole(0, 2)):
             scene.run(name)
     made: Json = {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": WEB}
-    match draw.weighted({"default": 35, "domains": 15, "keys": 25, "broken": 85, "soft": 20, "owner": 90}):
+    match draw.weighted({"default": 35, "domains": 15, "keys": 25, "broken": 120, "soft": 20, "owner": 125}):
         case "default":
             plain = {name: value for name, value in made.items() if name != "labelSelector"}
             scene.arguments("PodTopologySpread", {"defaultingType": "List", "defaultConstraints": [plain]})
@@ -232,10 +236,15 @@ def overflow(scene: Scene) -> None:
 
 
 def feature_mounts(scene: Scene) -> None:
-    """Bind mount options of a container that is only there to debug."""
+    """Bind mount options of a container, or of one that is only there to debug."""
     scene.calm()
     mount = {"name": "v0", "mountPath": "/data", "bindMountOptions": ["noexec"]}
-    scene.wanted["spec"]["ephemeralContainers"] = [{"name": "debug", "image": "tool", "volumeMounts": [mount]}]
+    if scene.draw.chance(0.4):
+        scene.wanted["spec"]["containers"][0]["volumeMounts"] = [mount]
+    else:
+        scene.wanted["spec"]["ephemeralContainers"] = [{"name": "debug", "image": "tool", "volumeMounts": [mount]}]
+    if scene.draw.chance(0.2):
+        scene.wanted["spec"] |= {"hostNetwork": True, "hostUsers": False}
     for node in scene.nodes:
         if scene.draw.chance(0.5):
             node["status"]["declaredFeatures"] = ["VolumeBindMountOptions"]
@@ -269,23 +278,23 @@ UNPREPARED = (
 )
 # How often, of some 9,000 cases.
 RECIPES: dict[Callable[[Scene], None], float] = {
-    pod_terms: 400,
-    broken_pod_terms: 860,
+    pod_terms: 530,
+    broken_pod_terms: 1080,
     first_of_its_kind: 80,
-    all_alike: 230,
-    node_terms: 760,
-    named_nodes: 150,
+    all_alike: 290,
+    node_terms: 1080,
+    named_nodes: 200,
     one_node: 110,
-    added_terms: 140,
-    full_nodes: 500,
-    balance: 300,
-    overflow: 230,
+    added_terms: 230,
+    full_nodes: 620,
+    balance: 410,
+    overflow: 300,
     scarce: 240,
     ports: 180,
-    spread_rules: 600,
-    soft_spread: 220,
-    unprepared: 1600,
-    feature_mounts: 80,
+    spread_rules: 700,
+    soft_spread: 360,
+    unprepared: 2000,
+    feature_mounts: 140,
     **rare_storage.RECIPES,
 }
 

@@ -72,8 +72,8 @@ def odd_claims(scene: Scene) -> None:
     scene.calm()
     classes(scene)
     draw = scene.draw
-    kinds: dict[str, float] = {"immediate": 18, "modeless": 18, "none": 11, "prebound": 12, "lost": 12, "deleting": 13}
-    kinds |= {"ebs": 12, "bare": 14, "unknown": 8, "sizeless": 10, "chosen": 30}
+    kinds: dict[str, float] = {"immediate": 18, "modeless": 18, "none": 16, "prebound": 15, "lost": 15, "deleting": 16}
+    kinds |= {"ebs": 12, "bare": 14, "unknown": 8, "sizeless": 10, "chosen": 46}
     match draw.weighted(kinds):
         case "unknown":
             scene.mount({"persistentVolumeClaim": {"claimName": "unknown"}})
@@ -99,7 +99,9 @@ def odd_claims(scene: Scene) -> None:
             mounted(scene, "rare", "dynamic", size="")
         case _:
             chosen = {SELECTED_NODE: draw.pick((*scene.names, scene.names[0], "gone"))}
-            mounted(scene, "rare", draw.pick(("dynamic", "zonal", "local")), metadata={"annotations": chosen})
+            mounted(
+                scene, "rare", draw.pick(("dynamic", "dynamic", "zonal", "local")), metadata={"annotations": chosen}
+            )
     _also_running(scene)
 
 
@@ -156,7 +158,7 @@ def room(scene: Scene) -> None:
         for of in dict.fromkeys(wanted):
             if draw.chance(0.75):
                 made = capacity(draw, f"rare-{of}-{number}", scene.names)
-                made |= {"storageClassName": of, "capacity": draw.pick(("40Gi", "100Gi", "200Gi"))}
+                made |= {"storageClassName": of, "capacity": draw.pick(("40Gi", "100Gi", "200Gi", "2Ti"))}
                 made["nodeTopology"] = {"matchLabels": {HOSTNAME: name}}
                 if draw.chance(0.12):
                     del made[draw.pick(("nodeTopology", "capacity"))]
@@ -212,7 +214,7 @@ def zones(scene: Scene) -> None:
     key = draw.pick((ZONE, BETA_ZONE))
     labels = {key: draw.pick(("a", "b", "a__b", " a__c ", "a____b"))}
     csi = {"csi": {"driver": draw.pick((CSI, EBS)), "volumeHandle": "handle-1"}}
-    if draw.chance(0.2):
+    if draw.chance(0.3):
         volume: Json = {"volumeName": "vanished"}
         mounted(scene, "rare", "dynamic", spec=volume, metadata={"annotations": {BIND_COMPLETED: "yes"}})
         return
@@ -227,7 +229,7 @@ def zones(scene: Scene) -> None:
         for old in (ZONE, BETA_ZONE):
             node["metadata"]["labels"].pop(old, None)
         if draw.chance(0.75):
-            node["metadata"]["labels"][draw.pick((key, key, ZONE))] = draw.pick(("a", "a", "b"))
+            node["metadata"]["labels"][draw.pick((key, ZONE))] = draw.pick(("a", "a", "b"))
 
 
 def one_pod_only(scene: Scene) -> None:
@@ -268,7 +270,7 @@ def drivers(scene: Scene) -> None:
     if draw.chance(0.6):
         # What a running pod has may be no claim at all, or not its own.
         source: Json = draw.pick(
-            ({"persistentVolumeClaim": {"claimName": ""}}, {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
+            ({"persistentVolumeClaim": {"claimName": ""}}, *[{"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}] * 2)
         )
         running = scene.run(draw.pick(scene.names), volumes=[{"name": "d", **source}])
         if "ephemeral" in source:
@@ -276,11 +278,11 @@ def drivers(scene: Scene) -> None:
 
 
 RECIPES: dict[Callable[[Scene], None], float] = {
-    odd_claims: 1200,
-    ephemeral: 450,
-    room: 500,
-    disks: 430,
-    zones: 370,
+    odd_claims: 1650,
+    ephemeral: 610,
+    room: 650,
+    disks: 480,
+    zones: 480,
     one_pod_only: 60,
-    drivers: 370,
+    drivers: 480,
 }

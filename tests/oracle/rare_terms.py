@@ -72,7 +72,7 @@ def broken_pod_terms(scene: Scene) -> None:
         broken = _pod_term(scene, scene.draw.pick(("broken", "broken", "broken pods")))
         one = {"weight": 5, "podAffinityTerm": broken} if need == PREFERRED else broken
         affinity.setdefault(rules, {})[need] = [one]
-    if scene.draw.chance(0.25):
+    if scene.draw.chance(0.32):
         scene.run(scene.draw.pick(scene.names), affinity=affinity)
     else:
         scene.wanted["spec"]["affinity"] = affinity
@@ -108,11 +108,12 @@ def node_terms(scene: Scene) -> None:
         lambda: {"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": [draw.pick(scene.names)]}]},
         lambda: {"matchExpressions": [{"key": "cores", "operator": draw.pick(("Lt", "Gt")), "values": ["8"]}]},
         lambda: {"matchExpressions": [{"key": "disk", "operator": draw.pick(("Exists", "DoesNotExist"))}]},
+        lambda: {"matchExpressions": [{"key": "disk", "operator": "NotIn", "values": ["hdd"]}]},
         dict,
     )
     affinity: Json = {}
     if draw.chance(0.6):
-        terms = [draw.pick(odd)() for _ in range(draw.whole(2, 3))]
+        terms = [draw.pick(odd)() for _ in range(draw.whole(2, 4))]
         if draw.chance(0.5):
             terms.append(expression(HOSTNAME, "In", scene.names))
         if draw.chance(0.25):
@@ -120,7 +121,7 @@ def node_terms(scene: Scene) -> None:
         affinity[REQUIRED] = {"nodeSelectorTerms": terms}
     if not affinity or draw.chance(0.4):
         weight = draw.pick((0, 5, 5))
-        affinity[PREFERRED] = [{"weight": weight, "preference": draw.pick(odd)()} for _ in range(draw.whole(1, 3))]
+        affinity[PREFERRED] = [{"weight": weight, "preference": draw.pick(odd)()} for _ in range(draw.whole(2, 3))]
     scene.wanted["spec"].setdefault("affinity", {})["nodeAffinity"] = affinity
 
 

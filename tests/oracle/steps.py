@@ -56,8 +56,8 @@ class Cluster:
                 self._pod_labels: 3,
                 self._pod_bound: 6,
                 self._pod_replaced: 4,
-                self._object_applied: 32 if self.setting.looks_beyond else 0,
-                self._object_deleted: 9 if self.setting.looks_beyond else 0,
+                self._object_applied: 40 if self.setting.looks_beyond else 0,
+                self._object_deleted: 12 if self.setting.looks_beyond else 0,
             }
         )
         change()
