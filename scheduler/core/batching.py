@@ -6,6 +6,7 @@ evaluation from scratch.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from scheduler.batch.options import BatchOptions
 from scheduler.batch.outcomes import Attempt, BatchCounters, Bypass, Flush
 from scheduler.cache.cache import Cache
 from scheduler.core.chance import until_next
+from scheduler.framework.likeness import Traits, traits_of
 from scheduler.framework.plugin import Unsignable
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.signature import Signature, Signatures
@@ -31,6 +33,9 @@ from scheduler.queue.queued_pod import QueuedPod
 from scheduler.queue.scheduling_queue import SchedulingQueue
 
 OnFailure: TypeAlias = Callable[[PluginFailure, PodInfo], object]
+
+TEMPLATES = 8
+"""How many kinds of pods can take turns with each signed once."""
 
 _HINT_USED = Attempt.HINT_USED  # to look a member of an Enum up takes as long as a call
 
@@ -260,15 +265,27 @@ class Signer:
         self._profiles = profiles
         self._signatures = Signatures()
         self._on_failure = on_failure
+        self._last: deque[tuple[Traits, PodInfo, Signature | None]] = deque(maxlen=TEMPLATES)
+        """Pods that were signed last, one of each template."""
 
     def sign(self, pod: PodInfo) -> Signature | None:
         """The pod's part of its signature; None when its decision is not to be reused."""
         profile = self._profiles.get(pod.pod.spec.scheduler_name)
         if profile is None:
             return None
+        traits = traits_of(pod.pod)
+        for known, last, signature in self._last:
+            if known == traits:
+                # Pods come by the thousand of one template: to sign each anew takes as long as to decide on it.
+                pod.take_over(last)
+                return signature
         try:
             fragments = profile.sign(pod)
         except PluginFailure as failure:
             self._on_failure(failure, pod)
             return None
-        return None if isinstance(fragments, Unsignable) else self._signatures.get(profile.scheduler_name, fragments)
+        signature = None
+        if not isinstance(fragments, Unsignable):
+            signature = self._signatures.get(profile.scheduler_name, fragments)
+        self._last.appendleft((traits, pod, signature))
+        return signature

@@ -199,7 +199,11 @@ class Unsignable(NamedTuple):
 class SignPlugin(Plugin):
     @abstractmethod
     def sign(self, pod: PodInfo) -> tuple[Any, ...] | Unsignable:
-        """Everything of the pod that this plugin's answers depend on, as a hashable value of plain types (KEP-5598)."""
+        """Everything of the pod that this plugin's answers depend on, as a hashable value of plain types (KEP-5598).
+
+        They do not depend on what is each pod's own: of pods that differ in nothing else, as ``likeness.traits_of`` says,
+        one is asked about.
+        """
 
 
 class NamespaceReader(Plugin):

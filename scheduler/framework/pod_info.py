@@ -32,6 +32,13 @@ class PodInfo:
         self._affinity_terms: AffinityTerms | None = None
         self._facets = 0
 
+    def take_over(self, other: PodInfo) -> None:
+        """What was worked out of a pod with the same traits holds for this one too."""
+        self._amounts = other._amounts
+        self._host_ports = other._host_ports
+        self._affinity_terms = other._affinity_terms
+        self._facets = other._facets
+
     @property
     def key(self) -> str:
         """``namespace/name``, for people; everything is kept by UID."""

@@ -25,6 +25,7 @@ from tests.mutations.batch import MUTANTS as BATCH
 from tests.mutations.binding_cycle import MUTANTS as BINDING_CYCLE
 from tests.mutations.core import MUTANTS as CORE
 from tests.mutations.inter_pod_affinity import MUTANTS as INTER_POD_AFFINITY
+from tests.mutations.likeness import MUTANTS as LIKENESS
 from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEATURES
 from tests.mutations.nominated import MUTANTS as NOMINATED
 from tests.mutations.pod_topology_spread import MUTANTS as POD_TOPOLOGY_SPREAD
@@ -51,6 +52,7 @@ MUTANTS = (
     *QUEUE,
     *PROFILE,
     *INTER_POD_AFFINITY,
+    *LIKENESS,
     *NODE_DECLARED_FEATURES,
     *VOLUME_BINDING,
     *VOLUMES,

@@ -10,6 +10,7 @@ import pytest
 
 from scheduler.api.objects import (
     Affinity,
+    ContainerPort,
     LabelMapSpec,
     NodeAffinity,
     NodeSelector,
@@ -23,12 +24,13 @@ from scheduler.api.objects import (
 )
 from scheduler.batch.entries import REMEMBERED_SHAPES
 from scheduler.batch.options import BatchOptions
+from scheduler.core.batching import TEMPLATES
 from scheduler.core.stimulus import SelectingObjectApplied
 from scheduler.framework.facet import Input
 from scheduler.framework.plugin import ClusterSignPlugin, Unsignable
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.view import NodeView
-from tests.support.builders import make_node, make_pod
+from tests.support.builders import make_container, make_node, make_pod
 from tests.support.core_run import Core, changed, default_profiles, on_node
 from tests.support.scripted_plugins import Filter, make_profile, named, named_nodes
 from tests.support.signed_plugins import FOREVER, SignedFilter, SignedPreFilter, batch_of
@@ -405,7 +407,7 @@ def signatures_of(core: Core) -> int:
     return len(signer.__self__._signatures)
 
 
-def test_the_signatures_of_pods_that_are_gone_are_forgotten() -> None:
+def test_the_signatures_of_pods_that_are_gone_are_forgotten_but_for_the_templates_signed_last() -> None:
     core = run(HALF_A_SECOND)
     pods = [make_pod(f"p{number}", requests={"cpu": f"{number}m"}) for number in range(3000)]
     core.pods(*pods)
@@ -414,7 +416,32 @@ def test_the_signatures_of_pods_that_are_gone_are_forgotten() -> None:
         core.pod_gone(pod)
 
     assert core.scheduler.schedule_one(0.0) is None
-    assert signatures_of(core) == 0
+    assert signatures_of(core) == TEMPLATES
+
+
+def test_pods_of_one_template_are_signed_once_however_many_templates_take_turns() -> None:
+    asked: list[str] = []
+
+    class Signs(SignedFilter):
+        def sign(self, pod: PodInfo) -> tuple[Any, ...]:
+            asked.append(pod.key)
+            return ()
+
+    core = Core([make_profile(Signs())], batching=FOREVER)
+    for number in range(12):
+        core.pods(make_pod(f"p{number}", labels={"app": "abc"[number % 3]}))
+
+    assert asked == ["default/p0", "default/p1", "default/p2"]
+
+
+def test_a_pod_of_a_known_template_has_what_was_worked_out_of_the_first() -> None:
+    core = run(HALF_A_SECOND)
+    serving = [make_container(ports=[ContainerPort(host_port=80)])]
+    core.pods(make_pod("a", containers=serving), make_pod("b", containers=serving))
+    first, second = (queued.pod for queued in core.state.queue.waiting())
+
+    assert second.host_ports is first.host_ports
+    assert (first.pod.metadata.name, second.pod.metadata.name) == ("a", "b")
 
 
 def test_the_signatures_of_pods_that_were_decided_on_are_remembered_up_to_a_bound() -> None:
