@@ -68,6 +68,12 @@ class Loop:
         self._inbox.append(stimulus)
         self.wake()
 
+    def handle_now(self, stimulus: Stimulus) -> None:
+        """Apply a stimulus before those that wait: its sender has to know what becomes of it. To be called as ``deliver``."""
+        for instruction in self._brain.handle(stimulus):
+            self._dispatch(instruction)
+        self.wake()
+
     def start_scheduling(self) -> None:
         """Begin to take pods out of the queue; until then only stimuli are applied."""
         self._scheduling = True

@@ -12,9 +12,11 @@ import structlog
 
 from scheduler.app.loop import Brain, Loop
 from scheduler.config.configuration import Configuration
+from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
+from scheduler.core.stimulus import BindDue
 from scheduler.core.story import Header, RecordingScheduler
 from scheduler.kube.access import REQUIRED, AccessReviewError, missing_rights, rights_to_patch, rights_to_watch
 from scheduler.kube.dispatcher import Dispatcher, Unfinished
@@ -73,7 +75,7 @@ class Runtime:
         self._rights = (*REQUIRED, *rights_to_watch(watched), *rights_to_patch(patched))
         self._on_cycle = on_cycle
         self._timing = Timing()
-        self.dispatcher = Dispatcher(transport, self._deliver, hostname=hostname)
+        self.dispatcher = Dispatcher(transport, self._deliver, hostname=hostname, may_bind=self._may_bind)
         self.loop = Loop(
             brain,
             dispatch=self.dispatcher.submit,
@@ -90,6 +92,13 @@ class Runtime:
 
     def _deliver(self, stimulus: Any) -> None:
         self.loop.deliver(stimulus)
+
+    def _may_bind(self, uid: str) -> bool:
+        """Whether a bind that is about to be sent is still to be sent; nearly always nothing was touched and that is all."""
+        if not is_touched(self.state, uid):
+            return True
+        self.loop.handle_now(BindDue(now=time.time(), uid=uid))
+        return uid in self.state.bindings
 
     def _has_room(self) -> bool:
         # Who waits on Permit or PreBind may do so for minutes.

@@ -158,7 +158,7 @@ class Cache:
         on_node[uid] = new
         row = self.table.rows.get(node_name)
         if row is not None:
-            self.table.add_pod(row, pod)
+            self.table.add_pod(row, pod, is_assumed=new.assumed)
 
     def _remove(self, known: CachedPod) -> None:
         uid = known.pod.uid

@@ -95,6 +95,7 @@ class NodeTable:
 
         self._live = Column(np.bool_, _FIRST_CAPACITY)
         self._tie_keys = Column(np.int64, _FIRST_CAPACITY)
+        self._touched = Column(np.int64, _FIRST_CAPACITY)
         self._nodes: list[Node] = []
         self._journal = Journal(journal_capacity)
         self._views: dict[type[Plugin], NodeView] = {}
@@ -147,6 +148,11 @@ class NodeTable:
     def position(self) -> int:
         """Number of changes so far that a plugin could see."""
         return self._journal.position
+
+    def touched_at(self, row: int) -> int:
+        """``position`` after the last change of the row that was no pod's being assumed there."""
+        position: int = self._touched.cells[row]
+        return position
 
     def changes_since(self, position: int) -> Changes | None:
         """Rows that changed after ``position``; None when it has left the journal, and every row has to be read again."""
@@ -244,9 +250,12 @@ class NodeTable:
         for changed in self.volume_counts.update_attachment(name, attachment, row):
             self._record(changed, VOLUMES)
 
-    def add_pod(self, row: int, pod: PodInfo) -> None:
+    def add_pod(self, row: int, pod: PodInfo, *, is_assumed: bool = False) -> None:
+        """Charge the row with a pod, which the API shows there or which is assumed to be there."""
         self._charge(row, pod)
         self._journal.record(row, pod.facets)
+        if not is_assumed:
+            self._touched.cells[row] = self._journal.position
         if self.labels.is_crowded:
             self._tidy()
 
@@ -380,9 +389,11 @@ class NodeTable:
         self.terms.grow(capacity)
         for column in (self.unschedulable, self.taints.column, self.features.column, self._live, self._tie_keys):
             column.grow(capacity)
+        self._touched.grow(capacity)
 
     def _record(self, row: int, facets: int) -> None:
         self._journal.record(row, facets)
+        self._touched.cells[row] = self._journal.position
         if facets & _DOMAINS:
             self.domain_version += 1
         if facets & _INTERNED or self.labels.is_crowded:

@@ -108,7 +108,7 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
     if nominated is not None and nominated.pod.status.nominated_node_name != node_name:
         # It goes elsewhere; kube-scheduler leaves those who wait for that room to the five-minute flush.
         state.release_nomination(nominated, now)
-    state.bindings[uid] = Binding(queued, node_name, now, pod, cycle)
+    state.bindings[uid] = Binding(queued, node_name, now, pod, cache.table.position, cycle)
     instructions: list[Instruction]
     if cycle is None:
         instructions = [BindPod(pod=reference_to(pod.pod), node_name=node_name)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scheduler.api.objects import ObjectMeta
 from scheduler.api.quantity import QuantityError
+from scheduler.core.bind_check import bind_due
 from scheduler.core.binding import bind_failed, pod_bound
 from scheduler.core.binding_cycle import abandon, expire, follow_permits, object_changed, patch_answered
 from scheduler.core.changes import (
@@ -18,6 +19,7 @@ from scheduler.core.changes import (
 from scheduler.core.instruction import Instruction
 from scheduler.core.state import State
 from scheduler.core.stimulus import (
+    BindDue,
     BindFailed,
     DeviceClassApplied,
     DeviceClassDeleted,
@@ -60,7 +62,7 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
         case PodDeleted():
             metadata = ObjectMeta(namespace=stimulus.namespace, name=stimulus.name, uid=stimulus.uid)
             _pod_deleted(state, metadata, stimulus.now)
-        case PodBound() | BindFailed() | ObjectPatched() | ObjectPatchFailed():
+        case PodBound() | BindFailed() | BindDue() | ObjectPatched() | ObjectPatchFailed():
             return _answered(state, stimulus)
         case NodeApplied():
             _node_applied(state, stimulus)
@@ -94,12 +96,16 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
     return []
 
 
-def _answered(state: State, answer: PodBound | BindFailed | ObjectPatched | ObjectPatchFailed) -> list[Instruction]:
+def _answered(
+    state: State, answer: PodBound | BindFailed | BindDue | ObjectPatched | ObjectPatchFailed
+) -> list[Instruction]:
     match answer:
         case PodBound():
             return pod_bound(state, answer)
         case BindFailed():
             return bind_failed(state, answer)
+        case BindDue():
+            return bind_due(state, answer)
         case _:
             return patch_answered(state, answer)
 

@@ -14,6 +14,8 @@ UNSCHEDULABLE = "unschedulable"
 ERROR = "error"
 ASSUMED = "assumed"
 SKIPPED = "skipped"
+FITS = "fits"
+REFUSED = "refused"
 
 
 class Histogram:
@@ -45,6 +47,8 @@ class Measurements:
         self.scheduled_after_flush = 0
         self.permit_wait_seconds: dict[str, Histogram] = {}
         """By status code, of pods that Permit told to wait."""
+        self.bind_checks: Counter[str] = Counter()
+        """Nodes that were touched between decision and bind and so were filtered again, by FITS or REFUSED."""
         self.bad_objects: Counter[str] = Counter()
         """Objects that could not be understood, by kind."""
         self.plugin_failures: Counter[str] = Counter()

@@ -37,14 +37,16 @@ _MISSING_RULE_EVENTS = (
 class Binding(msgspec.Struct):
     """A pod that was assumed on a node and whose bind has not been answered.
 
-    ``latest`` is the pod as the watch last showed it, still without a node; None once it was deleted. ``cycle`` is there
-    when plugins take part in the pod's binding cycle.
+    ``latest`` is the pod as the watch last showed it, still without a node; None once it was deleted. ``seen`` is the
+    table's position up to which the node is known to have room for the pod. ``cycle`` is there when plugins take part in
+    the pod's binding cycle.
     """
 
     queued: QueuedPod
     node_name: str
     started: float
     latest: PodInfo | None
+    seen: int
     cycle: BindingCycle | None = None
 
 

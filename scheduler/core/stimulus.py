@@ -13,6 +13,7 @@ import msgspec
 
 from scheduler.api.objects import DeviceClass, Namespace, Node, Pod, SelectingObject
 from scheduler.api.storage import StorageObject
+from scheduler.core.instruction import Victims
 
 
 class _Stimulus(msgspec.Struct, frozen=True, tag=True, kw_only=True):
@@ -112,6 +113,15 @@ class BindFailed(_Stimulus, frozen=True):
     error: str
 
 
+class BindDue(_Stimulus, frozen=True):
+    """A BindPod instruction is about to be sent, and the pod's node was touched by others since it was chosen.
+
+    It is to be sent if the pod is still one that is being bound afterwards.
+    """
+
+    uid: str
+
+
 class ObjectPatched(_Stimulus, frozen=True):
     """The API server took a PatchObject instruction; ``resource_version`` is the object's new one."""
 
@@ -121,6 +131,36 @@ class ObjectPatched(_Stimulus, frozen=True):
 
 class ObjectPatchFailed(_Stimulus, frozen=True):
     """A PatchObject instruction was not carried out, or it is not known whether it was. ``error`` is the API server's message."""
+
+    number: int
+    error: str
+
+
+class HostScore(msgspec.Struct, frozen=True):
+    """What an extender makes of one node; kube-scheduler's scale is 0 to 10, and nobody has to keep to it."""
+
+    host: str
+    score: int
+
+
+class ExtenderAnswered(_Stimulus, frozen=True):
+    """An extender answered an AskExtender instruction.
+
+    ``error`` is the extender's own; otherwise FILTER has the nodes that are left and why others are not, PRIORITIZE has
+    scores, PREEMPT has the victims that are left to choose from, and BIND has nothing.
+    """
+
+    number: int
+    error: str = ""
+    node_names: list[str] = []
+    failed_nodes: dict[str, str] = {}
+    unresolvable_nodes: dict[str, str] = {}
+    scores: list[HostScore] = []
+    victims: dict[str, Victims] = {}
+
+
+class ExtenderFailed(_Stimulus, frozen=True):
+    """An AskExtender instruction was not answered, or not with what was asked for; ``error`` says why."""
 
     number: int
     error: str
@@ -142,6 +182,9 @@ Stimulus: TypeAlias = (
     | Tick
     | PodBound
     | BindFailed
+    | BindDue
+    | ExtenderAnswered
+    | ExtenderFailed
     | ObjectPatched
     | ObjectPatchFailed
 )

@@ -64,12 +64,23 @@ _READ_POD = msgspec.json.Decoder(_ReadPod)
 
 
 class Binder:
-    """Makes a job of each bind; the job delivers PodBound or BindFailed, once."""
+    """Makes a job of each bind; the job delivers PodBound or BindFailed, once.
 
-    def __init__(self, transport: Transport, deliver: Callable[[Stimulus], None], timing: Timing) -> None:
+    Args:
+        may_bind: asked with the pod's uid right before its bind is sent. When it says no, the bind is dropped without a word.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        deliver: Callable[[Stimulus], None],
+        timing: Timing,
+        may_bind: Callable[[str], bool] = lambda _uid: True,
+    ) -> None:
         self.transport = transport
         self.deliver = deliver
         self.timing = timing
+        self.may_bind = may_bind
         self.counters = BinderCounters()
         self.reading = Reading(
             "Cannot read pods whose bind is in doubt; will retry", "Pods whose bind is in doubt can be read again"
@@ -95,6 +106,9 @@ class BindJob(CheckedWrite):
         )
         self._binder = binder
         self._instruction = instruction
+
+    def is_wanted(self) -> bool:
+        return self._binder.may_bind(self.key)
 
     def send(self) -> Awaitable[Response]:
         pod = self._instruction.pod

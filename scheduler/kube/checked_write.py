@@ -102,6 +102,11 @@ class CheckedWrite(ABC):
         self._doubt: str | None = None
         self._may_repeat = False
         self._is_repeated = False
+        self._was_in_doubt = False
+
+    def is_wanted(self) -> bool:
+        """Whether the write is still to be done; asked right before it is sent, for as long as it is certain that it was not."""
+        return True
 
     @abstractmethod
     def send(self) -> Awaitable[Response]:
@@ -128,6 +133,10 @@ class CheckedWrite(ABC):
 
     async def _try(self) -> float | None:
         """Send the write. Afterwards it is decided, or to be repeated after the returned seconds, or in doubt."""
+        # A request that got no answer may still be under way: then there is nothing to take back.
+        if not self._was_in_doubt and not self.is_wanted():
+            self.outcome = "withdrawn"
+            return None
         self._counters.requests += 1
         self._counters.repeated += self._is_repeated
         self._is_repeated = True
@@ -160,6 +169,7 @@ class CheckedWrite(ABC):
     async def _read_back(self, doubt: str) -> float | None:
         """Look at the object. Until it is known what became of the write nothing is reported."""
         self._counters.read_back += 1
+        self._was_in_doubt = True
         try:
             response = await self.transport.get(self.path)
         except TransportFailure:

@@ -63,6 +63,7 @@ class Dispatcher:
         timing: Timing | None = None,
         limits: Limits | None = None,
         observe: ObserveJob | None = None,
+        may_bind: Callable[[str], bool] = lambda _uid: True,
     ) -> None:
         """Set up; nothing is sent yet.
 
@@ -73,11 +74,13 @@ class Dispatcher:
             timing: time and chance.
             limits: how much to do at once.
             observe: called when a job ends, with its lane (``bind``, ``status``, ``event``), its outcome and the seconds since
-                it was submitted. Outcomes: bound, written, failed; written, pod_gone, failed; written, rejected, gave_up.
+                it was submitted. Outcomes: bound, written, failed, withdrawn; written, pod_gone, failed; written, rejected,
+                gave_up.
+            may_bind: see Binder.
         """
         self._timing = timing or Timing()
         limits = limits or Limits()
-        self.binder = Binder(transport, deliver, self._timing)
+        self.binder = Binder(transport, deliver, self._timing, may_bind)
         self.patcher = Patcher(transport, deliver, self._timing)
         self.status = StatusWriter(transport, self._timing)
         self.events = EventRecorder(

@@ -11,7 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from scheduler.batch.outcomes import Attempt, Bypass, Flush
-from scheduler.core.measurements import ERROR, SCHEDULED, UNSCHEDULABLE, Histogram
+from scheduler.core.measurements import ERROR, FITS, REFUSED, SCHEDULED, UNSCHEDULABLE, Histogram
 from scheduler.core.state import State
 from scheduler.profile.failure import Stage
 from scheduler.queue.queued_pod import Room
@@ -35,6 +35,7 @@ class SchedulerCollector(Collector):
         yield from self._queue()
         yield from self._batch()
         yield from self._faults()
+        yield self._bind_checks()
         yield self._cache_size()
 
     def _attempts(self) -> Iterator[Metric]:
@@ -182,6 +183,16 @@ class SchedulerCollector(Collector):
         for operation, point in _VOLUME_OPERATIONS.items():
             stages.add_metric([operation], measurements.stage_errors[VOLUME_BINDING, point.value])
         yield stages
+
+    def _bind_checks(self) -> Metric:
+        checks = CounterMetricFamily(
+            "scheduler_bind_checks",
+            "Nodes that others touched between decision and bind and so were filtered again, by what came of it.",
+            labels=["result"],
+        )
+        for result in (FITS, REFUSED):
+            checks.add_metric([result], self._state.measurements.bind_checks[result])
+        return checks
 
     def _cache_size(self) -> Metric:
         size = GaugeMetricFamily("scheduler_cache_size", "Objects in the cache.", labels=["type"])

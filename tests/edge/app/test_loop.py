@@ -337,3 +337,14 @@ async def test_an_answer_for_which_there_is_no_brain_is_a_stimulus_like_others()
         await settle()
 
     assert seen == [PodBound(now=1.0, uid="a", node_name="n1")]
+
+
+async def test_what_somebody_has_to_know_at_once_is_handled_before_what_waits() -> None:
+    straw = Straw()
+    straw.loop.deliver(news("a"))
+    straw.loop.handle_now(news("bind b"))
+    assert straw.log == ["handle bind b", "dispatch bind b"]
+
+    async with straw.running():
+        await settle()
+    assert straw.log[2:] == ["handle a"]

@@ -67,6 +67,8 @@ class Dispatching:
         self.transport = transport
         self.stimuli: list[Stimulus] = []
         self.observed: list[tuple[str, str, float]] = []
+        self.refused: set[str] = set()
+        """UIDs of pods that are not to be bound any more."""
         self.dispatcher = Dispatcher(
             transport,
             self.stimuli.append,
@@ -74,6 +76,7 @@ class Dispatching:
             timing=virtual_timing(chance),
             limits=limits,
             observe=lambda *job: self.observed.append(job),
+            may_bind=lambda uid: uid not in self.refused,
         )
 
     def submit(self, *instructions: Instruction) -> None:

@@ -203,3 +203,38 @@ async def test_an_answer_that_is_no_status_is_told_with_its_code() -> None:
         it.submit(bind("a"))
         await asyncio.sleep(1)
         assert it.answers()[0][3] == "the API server answered 400 Bad Request: <html>bad gateway</html>"
+
+
+async def test_a_bind_that_is_not_wanted_any_more_is_not_sent_and_nothing_is_told() -> None:
+    async with dispatching(ScriptedTransport()) as it:
+        it.refused.add("uid-a")
+        it.submit(bind("a"))
+        await asyncio.sleep(1)
+        assert it.sent() == []
+        assert it.stimuli == []
+        assert [job[:2] for job in it.observed] == [("bind", "withdrawn")]
+        assert it.dispatcher.unfinished.binds == 0
+
+
+@pytest.mark.parametrize("first", [REFUSED, refusal(429, "slow down")])
+async def test_it_is_asked_again_before_a_bind_is_repeated_that_was_certainly_not_done(first: Any) -> None:
+    transport = ScriptedTransport(first)
+    async with dispatching(transport) as it:
+        it.submit(bind("a"))
+        await asyncio.sleep(0.001)
+        it.refused.add("uid-a")
+        await asyncio.sleep(10)
+        assert it.sent() == [("POST", "a/binding")]
+        assert it.answers() == []
+
+
+async def test_a_bind_that_may_be_under_way_is_not_taken_back() -> None:
+    """The pod was read without a node, and yet the first request may still arrive: only its end is an answer."""
+    transport = ScriptedTransport(TIMED_OUT, read_pod(None), created())
+    async with dispatching(transport) as it:
+        it.submit(bind("a"))
+        await asyncio.sleep(0.001)
+        it.refused.add("uid-a")
+        await asyncio.sleep(10)
+        assert it.sent() == [("POST", "a/binding"), ("GET", "a"), ("POST", "a/binding")]
+        assert it.answers() == [("bound", "uid-a", "node-1")]
