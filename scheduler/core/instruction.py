@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import TypeAlias
 
 import msgspec
@@ -78,4 +79,35 @@ class RecordEvent(_Instruction, frozen=True):
     now: float
 
 
-Instruction: TypeAlias = BindPod | PatchObject | PatchPodStatus | RecordEvent
+class ExtenderVerb(enum.Enum):
+    """What an extender can be asked."""
+
+    FILTER = "filter"
+    PRIORITIZE = "prioritize"
+    PREEMPT = "preempt"
+    BIND = "bind"
+
+
+class Victims(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods of one node that would have to go, by UID, and how many disruption budgets that breaks."""
+
+    pods: list[str]
+    pdb_violations: int = 0
+
+
+class AskExtender(_Instruction, frozen=True, kw_only=True):
+    """Ask an extender, by its place in the configuration; answered by ExtenderAnswered or ExtenderFailed.
+
+    ``number`` is another one for each of these instructions, and the answer carries it. ``node_names`` are the candidates in
+    FILTER and PRIORITIZE, and the chosen node in BIND; ``victims`` are the candidates in PREEMPT, by node.
+    """
+
+    number: int
+    extender: int
+    verb: ExtenderVerb
+    pod: PodReference
+    node_names: list[str] = []
+    victims: dict[str, Victims] = {}
+
+
+Instruction: TypeAlias = AskExtender | BindPod | PatchObject | PatchPodStatus | RecordEvent
