@@ -113,7 +113,9 @@ def claims(scene: Scene) -> None:
         rare_storage.odd_claims(scene)
         return
     rare_storage.classes(scene)
-    match scene.draw.pick(("unknown", "", "classless", "absent", "modeless", "slow", "bound", "ephemeral", "stranger")):
+    match scene.draw.pick(
+        ("unknown", "unknown", "", "classless", "absent", "modeless", "slow", "bound", "ephemeral", "stranger")
+    ):
         case "unknown":
             scene.mount({"persistentVolumeClaim": {"claimName": "unknown"}})
         case "":
@@ -145,4 +147,4 @@ def queue(scene: Scene) -> None:
 
 def floors() -> dict[str, int]:
     """How often of 1,000 cases each answer of the table must be there."""
-    return {f"alone/{what}": 15 for what in ANSWERED_BEFORE}
+    return {f"alone/{what}": 5 for what in ANSWERED_BEFORE}

@@ -38,7 +38,7 @@ THEMES: dict[str, float] = {
     "images": 9,
     "profiles": 8,
 }
-RARE, RARE_SEQUENCE = 0.77, 0.79  # so often a case is made one of what chance reaches too seldom (rare.py)
+RARE, RARE_SEQUENCE = 0.78, 0.79  # so often a case is made one of what chance reaches too seldom (rare.py)
 # What cannot be read as a line, a pod or an object.
 UNREADABLE = (
     "{",

@@ -35,6 +35,10 @@ def all_alike(scene: Scene) -> None:
     if draw.chance(0.5):
         tolerated = {"key": "level", "operator": "Exists", "effect": draw.pick(("PreferNoSchedule", "NoSchedule", ""))}
         scene.wanted["spec"]["tolerations"] = [tolerated]
+    if draw.chance(0.4):
+        scene.wanted["spec"]["initContainers"] = [{"name": "i0", "image": "app:v1", "resources": {}}]
+    if draw.chance(0.3):
+        scene.mount({"image": {"reference": "app:v1"}})
     near = {
         "weight": draw.pick((100, draw.whole(1, 100))),
         "podAffinityTerm": {"topologyKey": ZONE, "labelSelector": {}},
@@ -64,6 +68,8 @@ def soft_spread(scene: Scene) -> None:
     selector: Json | None = draw.pick((WEB, WEB, {}, None, by_tier, by_tier, by_tier, broken))
     if draw.chance(0.3):
         soft["nodeAffinityPolicy"] = draw.pick(("Honor", "Ignore"))
+    if draw.chance(0.35):
+        soft["matchLabelKeys"] = ["app"]
     scene.wanted["spec"]["topologySpreadConstraints"] = [
         soft if selector is None else soft | {"labelSelector": selector}
     ]
@@ -171,7 +177,7 @@ def spread_rules(scene: Scene) -> None:
         for _ in range(draw.whole(0, 2)):
             scene.run(name)
     made: Json = {"topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": WEB}
-    match draw.weighted({"default": 35, "domains": 15, "keys": 25, "broken": 120, "soft": 20, "owner": 125}):
+    match draw.weighted({"default": 35, "domains": 24, "keys": 25, "broken": 120, "soft": 20, "owner": 145}):
         case "default":
             plain = {name: value for name, value in made.items() if name != "labelSelector"}
             scene.arguments("PodTopologySpread", {"defaultingType": "List", "defaultConstraints": [plain]})
@@ -282,7 +288,7 @@ RECIPES: dict[Callable[[Scene], None], float] = {
     broken_pod_terms: 1080,
     first_of_its_kind: 80,
     all_alike: 290,
-    node_terms: 1080,
+    node_terms: 1180,
     named_nodes: 200,
     one_node: 110,
     added_terms: 230,
@@ -291,8 +297,8 @@ RECIPES: dict[Callable[[Scene], None], float] = {
     overflow: 300,
     scarce: 240,
     ports: 180,
-    spread_rules: 700,
-    soft_spread: 360,
+    spread_rules: 820,
+    soft_spread: 520,
     unprepared: 2000,
     feature_mounts: 140,
     **rare_storage.RECIPES,
