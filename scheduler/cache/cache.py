@@ -200,11 +200,13 @@ class Cache:
         """Whether a DeviceClass is known."""
         return bool(self._device_classes.classes)
 
-    def apply_device_class(self, device_class: DeviceClass) -> None:
-        self._device_classes.apply(device_class)
+    def apply_device_class(self, device_class: DeviceClass) -> DeviceClass | None:
+        """A DeviceClass as the watch shows it; the previous object, or None for a new one."""
+        return self._device_classes.apply(device_class)
 
-    def remove_device_class(self, name: str) -> None:
-        self._device_classes.remove(name)
+    def remove_device_class(self, name: str) -> DeviceClass | None:
+        """The class is gone; None if there was no such class."""
+        return self._device_classes.remove(name)
 
     def device_class_for(self, resource_name: str) -> str | None:
         """The name of the DeviceClass that serves an extended resource; None if there is none."""

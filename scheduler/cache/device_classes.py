@@ -14,20 +14,24 @@ class DeviceClassIndex:
         self.classes: dict[str, DeviceClass] = {}
         self._by_resource: dict[str, dict[str, DeviceClass]] = {}
 
-    def apply(self, device_class: DeviceClass) -> None:
-        self.remove(device_class.metadata.name)
+    def apply(self, device_class: DeviceClass) -> DeviceClass | None:
+        """Returns the class of this name that was known."""
+        known = self.remove(device_class.metadata.name)
         self.classes[device_class.metadata.name] = device_class
         resource = device_class.spec.extended_resource_name
         if resource is not None:
             self._by_resource.setdefault(resource, {})[device_class.metadata.name] = device_class
+        return known
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str) -> DeviceClass | None:
+        """Returns the class that was known."""
         known = self.classes.pop(name, None)
         resource = None if known is None else known.spec.extended_resource_name
         if resource is not None:
             del self._by_resource[resource][name]
             if not self._by_resource[resource]:
                 del self._by_resource[resource]
+        return known
 
     def serving(self, resource: str) -> str | None:
         """The class that serves the resource: of several the newest, then the first by name; None if there is none."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from scheduler.core.asking import ask, error_of
 from scheduler.core.binding_cycles import BindingCycle
-from scheduler.core.changes import ASSIGNED_POD_DELETE
+from scheduler.core.changes import ASSIGNED_POD_DELETE, placed
 from scheduler.core.failure import (
     REASON_UNSCHEDULABLE,
     Failure,
@@ -204,12 +204,12 @@ def fail(state: State, uid: str, failure: Failure, now: float) -> list[Instructi
     if is_freed:
         state.cache.forget(uid)
     if is_freed and not is_rejected:
-        state.queue.move_all(ASSIGNED_POD_DELETE, now)
+        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(queued.pod, binding.node_name))
     instructions: list[Instruction] = []
     if latest is None or (known is not None and not is_freed):
         state.queue.done(uid)
     else:
-        state.queue.add_failed(queued, latest, failure.plugins, now)
+        state.queue.add_failed(queued, latest, failure.plugins, now, pending=failure.pending)
         instructions += failure_instructions(
             latest.pod,
             reason=failure.reason,
@@ -220,5 +220,6 @@ def fail(state: State, uid: str, failure: Failure, now: float) -> list[Instructi
         )
     if is_freed and is_rejected:
         # Only now, and not for the pod itself: its own room does not help it.
-        state.queue.move_all(ASSIGNED_POD_DELETE, now, except_uid=uid)
+        freed = placed(queued.pod, binding.node_name)
+        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=freed, except_uid=uid)
     return instructions

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from scheduler.api.objects import Node, Pod, ResourceList
 from scheduler.api.quantity import nano
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
@@ -36,6 +38,13 @@ def _node_actions(old: Node, new: Node) -> Iterator[ActionType]:
         yield ActionType.UPDATE_NODE_ANNOTATION
     if (old.status.declared_features or []) != (new.status.declared_features or []):
         yield ActionType.UPDATE_NODE_DECLARED_FEATURE
+
+
+def placed(pod: PodInfo, node_name: str) -> PodInfo:
+    """The pod as it would be shown on a node: what plugins hear of one that was assumed there."""
+    if pod.pod.spec.node_name == node_name:
+        return pod
+    return PodInfo(replace(pod.pod, spec=replace(pod.pod.spec, node_name=node_name)))
 
 
 def _amounts(resources: ResourceList | None) -> dict[str, int]:

@@ -63,16 +63,16 @@ def schedule_one(state: State, now: float) -> CycleResult | None:
         return _result(queued, SKIPPED, [warning(pod.pod, message, profile.scheduler_name, now)], message=message)
     missing = refusal(pod, state.cache)
     if missing is not None:
-        return _fail(state, queued, now, reason=REASON_ERROR, message=missing, plugins=(MISSING_RULE,))
+        return _fail(state, queued, Failure(REASON_ERROR, missing, (MISSING_RULE,)), now)
     if state.cache.table.node_count == 0:
         # Without a rejecting plugin this is retried after a back-off, whatever happens.
-        return _fail(state, queued, now, reason=REASON_UNSCHEDULABLE, message=NO_NODES)
+        return _fail(state, queued, Failure(REASON_UNSCHEDULABLE, NO_NODES), now)
     try:
         return _decide(state, queued, profile, now)
     except PluginFailure as failure:
         state.measurements.plugin_failures[failure.plugin] += 1
         state.measurements.stage_errors[failure.plugin, failure.stage.value] += 1
-        return _fail(state, queued, now, reason=REASON_ERROR, message=str(failure))
+        return _fail(state, queued, Failure(REASON_ERROR, str(failure)), now)
 
 
 def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> CycleResult:
@@ -81,15 +81,13 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
     evaluation, row = decision.evaluation, decision.row
     if row is None:
         instead = decision.instead
-        return _fail(
-            state,
-            queued,
-            now,
-            reason=REASON_UNSCHEDULABLE,
-            message=evaluation.failure_message(instead),
-            plugins=evaluation.rejectors(instead),
-            decision=decision,
+        unplaced = Failure(
+            REASON_UNSCHEDULABLE,
+            evaluation.failure_message(instead),
+            evaluation.rejectors(instead),
+            evaluation.pending_rejectors(instead),
         )
+        return _fail(state, queued, unplaced, now, decision)
     uid = pod.uid
     node_name = cache.table.name_of(row)
     plugins = profile.taking_part(pod) if profile.binding_plugins else ()
@@ -130,26 +128,19 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
 
 def _refused(state: State, queued: QueuedPod, failure: Failure, decision: Decision, now: float) -> CycleResult:
     """Reserve, Permit or PreBindPreFlight has refused the chosen node."""
-    reason, message, plugins = failure
-    result = _fail(state, queued, now, reason=reason, message=message, plugins=plugins, decision=decision)
+    result = _fail(state, queued, failure, now, decision)
     result.instructions.extend(follow_permits(state, now))
     return result
 
 
 def _fail(
-    state: State,
-    queued: QueuedPod,
-    now: float,
-    *,
-    reason: str,
-    message: str,
-    plugins: tuple[str, ...] = (),
-    decision: Decision | None = None,
+    state: State, queued: QueuedPod, failure: Failure, now: float, decision: Decision | None = None
 ) -> CycleResult:
     """Requeue first: the status patch comes back as an update, which must find the pod parked."""
+    reason, message, plugins, pending = failure
     outcome = UNSCHEDULABLE if reason == REASON_UNSCHEDULABLE else ERROR
     state.measurements.attempts[outcome, queued.pod.pod.spec.scheduler_name] += 1
-    state.queue.add_failed(queued, queued.pod, plugins, now)
+    state.queue.add_failed(queued, queued.pod, plugins, now, pending=pending)
     instructions = list(
         failure_instructions(
             queued.pod.pod,

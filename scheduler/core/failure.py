@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scheduler.api.objects import Pod
 from scheduler.core.instruction import Condition, Instruction, PatchPodStatus, PodReference, RecordEvent
-from scheduler.framework.status import Status
+from scheduler.framework.status import Code, Status
 
 REASON_UNSCHEDULABLE = "Unschedulable"
 REASON_ERROR = "SchedulerError"
@@ -18,18 +18,23 @@ _CUT = " ..."
 
 
 class Failure(NamedTuple):
-    """Why an attempt failed: the condition's reason and message, and the plugins that a change has to convince."""
+    """Why an attempt failed: the condition's reason and message, and the plugins that a change has to convince.
+
+    ``pending``: those of the plugins whose status was Pending.
+    """
 
     reason: str
     message: str
     plugins: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()
 
 
 def unfit(status: Status) -> Failure:
     """The one node that was chosen refuses the pod after all (kube-scheduler 1.37: FitError of Reserve and Permit)."""
     listed = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
     message = "0/1 nodes are available:" + (f" {listed}." if listed else "")
-    return Failure(REASON_UNSCHEDULABLE, message, (status.plugin,) if status.plugin else ())
+    plugins = (status.plugin,) if status.plugin else ()
+    return Failure(REASON_UNSCHEDULABLE, message, plugins, plugins if status.code is Code.PENDING else ())
 
 
 def reference_to(pod: Pod) -> PodReference:

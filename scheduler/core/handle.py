@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scheduler.api.objects import Node
 from scheduler.cache.storage import StorageIndex
@@ -35,6 +35,9 @@ class PluginHandle:
         if cycle is None or cycle.wait is None or cycle.wait.verdict is not None:
             return None
         return cycle.wait
+
+    def activate(self, uids: Iterable[str]) -> None:
+        self._state.queue.activate(uids, self._now)
 
     def waiting_pods(self) -> Iterator[WaitingPod]:
         return self._state.binding_cycles.waiting()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from scheduler.api.objects import ObjectMeta
+from collections.abc import Mapping
+from typing import Any
+
+from scheduler.api.objects import Namespace, ObjectMeta
 from scheduler.api.quantity import QuantityError
 from scheduler.core.bind_check import bind_due
 from scheduler.core.binding import bind_failed, pod_bound
@@ -13,6 +16,7 @@ from scheduler.core.changes import (
     NODE_ADD,
     NODE_DELETE,
     node_events,
+    placed,
     pod_changes,
     pod_events,
 )
@@ -73,15 +77,16 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
         case NamespaceApplied():
             _namespace_applied(state, stimulus)
         case NamespaceDeleted():
-            if state.cache.remove_namespace(stimulus.name):
-                state.batching.entries.namespace_changed(stimulus.name, stimulus.now)
-            _move(state, EventResource.NAMESPACE, ActionType.DELETE, stimulus.now)
+            _namespace_deleted(state, stimulus)
         case DeviceClassApplied():
-            state.cache.apply_device_class(stimulus.device_class)
-            _move(state, EventResource.DEVICE_CLASS, ActionType.UPDATE, stimulus.now)
+            device_class = stimulus.device_class
+            known = state.cache.apply_device_class(device_class)
+            action = ActionType.ADD if known is None else ActionType.UPDATE
+            _move(state, EventResource.DEVICE_CLASS, action, stimulus.now, known, device_class)
         case DeviceClassDeleted():
-            state.cache.remove_device_class(stimulus.name)
-            _move(state, EventResource.DEVICE_CLASS, ActionType.DELETE, stimulus.now)
+            known = state.cache.remove_device_class(stimulus.name)
+            if known is not None:
+                _move(state, EventResource.DEVICE_CLASS, ActionType.DELETE, stimulus.now, known)
         # These two wake nobody (kube-scheduler 1.37: listed without handlers).
         case SelectingObjectApplied():
             state.cache.apply_selecting_object(stimulus.subject)
@@ -110,8 +115,10 @@ def _answered(
             return patch_answered(state, answer)
 
 
-def _move(state: State, resource: EventResource, action: ActionType, now: float) -> None:
-    state.queue.move_all(ClusterEvent(resource, action), now)
+def _move(
+    state: State, resource: EventResource, action: ActionType, now: float, old: Any = None, new: Any = None
+) -> None:
+    state.queue.move_all(ClusterEvent(resource, action), now, old=old, new=new)
 
 
 def _node_applied(state: State, stimulus: NodeApplied) -> None:
@@ -124,21 +131,21 @@ def _node_applied(state: State, stimulus: NodeApplied) -> None:
     state.report_good("Node", node.metadata)
     if old is not None and old.metadata.uid == node.metadata.uid:
         for event in node_events(old, node):
-            state.queue.move_all(event, stimulus.now)
+            state.queue.move_all(event, stimulus.now, old=old, new=node)
         return
     if old is not None:
         # Another node of the same name: the end of the first one was not seen.
-        state.queue.move_all(NODE_DELETE, stimulus.now)
+        state.queue.move_all(NODE_DELETE, stimulus.now, old=old)
     state.batching.entries.node_added(stimulus.now)
-    state.queue.move_all(NODE_ADD, stimulus.now)
+    state.queue.move_all(NODE_ADD, stimulus.now, new=node)
 
 
 def _node_deleted(state: State, stimulus: NodeDeleted) -> None:
     state.report_good("Node", ObjectMeta(name=stimulus.name))
     row = state.cache.table.row_of(stimulus.name)
     if row is not None and state.cache.table.node(row).metadata.uid == stimulus.uid:
-        state.cache.remove_node(stimulus.name)
-        state.queue.move_all(NODE_DELETE, stimulus.now)
+        removed = state.cache.remove_node(stimulus.name)
+        state.queue.move_all(NODE_DELETE, stimulus.now, old=removed)
 
 
 def _namespace_applied(state: State, stimulus: NamespaceApplied) -> None:
@@ -148,9 +155,22 @@ def _namespace_applied(state: State, stimulus: NamespaceApplied) -> None:
     if state.cache.apply_namespace(stimulus.namespace):
         state.batching.entries.namespace_changed(metadata.name, stimulus.now)
     if before is None:
-        _move(state, EventResource.NAMESPACE, ActionType.ADD, stimulus.now)
+        _move(state, EventResource.NAMESPACE, ActionType.ADD, stimulus.now, new=stimulus.namespace)
     elif before != (metadata.labels or {}):
-        _move(state, EventResource.NAMESPACE, ActionType.UPDATE, stimulus.now)
+        old = _namespace(metadata.name, before)
+        _move(state, EventResource.NAMESPACE, ActionType.UPDATE, stimulus.now, old, stimulus.namespace)
+
+
+def _namespace_deleted(state: State, stimulus: NamespaceDeleted) -> None:
+    before = state.cache.namespace_labels(stimulus.name)
+    if state.cache.remove_namespace(stimulus.name):
+        state.batching.entries.namespace_changed(stimulus.name, stimulus.now)
+    _move(state, EventResource.NAMESPACE, ActionType.DELETE, stimulus.now, _namespace(stimulus.name, before or {}))
+
+
+def _namespace(name: str, labels: Mapping[str, str]) -> Namespace:
+    """What is known of a namespace."""
+    return Namespace(metadata=ObjectMeta(name=name, labels=dict(labels)))
 
 
 def _pod_applied(state: State, stimulus: PodApplied) -> None:
@@ -191,30 +211,34 @@ def _assigned(state: State, pod: PodInfo, now: float) -> None:
     if nominated is not None and nominated.pod.status.nominated_node_name != pod.pod.spec.node_name:
         state.release_nomination(nominated, now)
     if known is None:
-        state.queue.move_all(ASSIGNED_POD_ADD, now)
+        state.queue.move_all(ASSIGNED_POD_ADD, now, new=pod)
     elif known.node_name != pod.pod.spec.node_name:
         # It is not where it was thought to be: there is room again.
-        state.queue.move_all(ASSIGNED_POD_DELETE, now)
-        state.queue.move_all(ASSIGNED_POD_ADD, now)
+        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
+        state.queue.move_all(ASSIGNED_POD_ADD, now, new=pod)
     elif known.assumed:
-        state.queue.move_all(ASSIGNED_POD_ADD, now)
+        state.queue.move_all(ASSIGNED_POD_ADD, now, new=pod)
         # What changed since the decision is seen here for the first time.
         for event in pod_changes(known.pod, pod, EventResource.ASSIGNED_POD):
-            state.queue.move_all(event, now)
+            state.queue.move_all(event, now, old=placed(known.pod, known.node_name), new=pod)
     else:
         for event in pod_events(known.pod, pod, EventResource.ASSIGNED_POD):
-            state.queue.move_all(event, now)
+            state.queue.move_all(event, now, old=known.pod, new=pod)
 
 
 def _unassigned(state: State, pod: PodInfo, now: float) -> None:
     binding = state.bindings.get(pod.uid)
     if binding is not None:
+        before = binding.latest
         newly_deleted = (
             pod.pod.metadata.deletion_timestamp is not None
-            and binding.latest is not None
-            and binding.latest.pod.metadata.deletion_timestamp is None
+            and before is not None
+            and before.pod.metadata.deletion_timestamp is None
         )
         binding.latest = pod
+        if before is not None and state.queue.is_in_flight(pod.uid):
+            # Should Permit reject it, the change may have helped (kube-scheduler drops updates of assumed pods).
+            state.queue.record_own(pod, pod_events(before, pod, EventResource.TARGET_POD), old=before)
         if newly_deleted:
             _forget_assumed(state, pod.uid, now)
         return
@@ -229,8 +253,8 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
     old = queued.pod
     if old.pod.metadata.resource_version != pod.pod.metadata.resource_version or not pod.pod.metadata.resource_version:
         state.queue.update(pod, pod_events(old, pod, EventResource.TARGET_POD), now)
-        before = old.pod.status.nominated_node_name
-        if before and before != pod.pod.status.nominated_node_name:
+        nominated = old.pod.status.nominated_node_name
+        if nominated and nominated != pod.pod.status.nominated_node_name:
             state.release_nomination(old, now)
 
 
@@ -243,7 +267,7 @@ def _forget_assumed(state: State, uid: str, now: float) -> None:
     known = state.cache.pod(uid)
     if known is not None and known.assumed:
         state.cache.forget(uid)
-        state.queue.move_all(ASSIGNED_POD_DELETE, now)
+        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
 
 
 def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> None:
@@ -253,8 +277,9 @@ def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> None:
     state.queue.delete(metadata.uid)
     if nominated is not None:
         state.release_nomination(nominated, now)
-    if state.cache.remove_pod(metadata.uid) is not None:
-        state.queue.move_all(ASSIGNED_POD_DELETE, now)
+    known = state.cache.remove_pod(metadata.uid)
+    if known is not None:
+        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
 
 
 def _leave_binding(state: State, uid: str, now: float) -> None:

@@ -51,6 +51,8 @@ class Measurements:
         """Nodes that were touched between decision and bind and so were filtered again, by FITS or REFUSED."""
         self.bad_objects: Counter[str] = Counter()
         """Objects that could not be understood, by kind."""
+        self.hints: Counter[tuple[str, str, str]] = Counter()
+        """Plugins asked whether an event helps a pod, by (plugin, event, answer): "Queue", "QueueSkip" or "Error"."""
         self.plugin_failures: Counter[str] = Counter()
         """By plugin."""
         self.stage_errors: Counter[tuple[str, str]] = Counter()

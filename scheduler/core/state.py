@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -17,10 +17,12 @@ from scheduler.core.changes import ASSIGNED_POD_DELETE
 from scheduler.core.measurements import Measurements
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.status import Code, Status
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
+from scheduler.queue.hearing import Hearing
 from scheduler.queue.queued_pod import QueuedPod
 from scheduler.queue.scheduling_queue import SchedulingQueue
 
@@ -97,12 +99,13 @@ class State:
         self.queue = SchedulingQueue(
             sort_key=first.queue_sort.sort_key,
             pre_enqueue=self._pre_enqueue,
-            events_of=self._events_of,
+            hearing=Hearing(self._events_of, self._hint, self._likeness, self._is_of_interest),
             backoff=backoff,
             sign=Signer(profiles, self.plugin_failed).sign,
         )
         self.batching = Batching(profiles, cache, self.queue, batching, chance, self.plugin_failed)
         self._events: dict[tuple[str, str], tuple[ClusterEvent, ...]] = {}
+        self._interest: dict[ClusterEvent, bool] = {}
 
     def plugin_failed(self, failure: PluginFailure, pod: PodInfo) -> None:
         """Count a failure that no cycle ends with. It is reported once for each plugin and extension point."""
@@ -117,7 +120,8 @@ class State:
 
     def release_nomination(self, nominated: PodInfo, now: float) -> None:
         """The room that was kept for this pod on its nominated node is free for those who had to leave it."""
-        self.queue.move_all(ASSIGNED_POD_DELETE, now, except_uid=nominated.uid, up_to_priority=nominated.priority)
+        uid, priority = nominated.uid, nominated.priority
+        self.queue.move_all(ASSIGNED_POD_DELETE, now, old=nominated, except_uid=uid, up_to_priority=priority)
 
     def report_bad(self, kind: str, metadata: ObjectMeta, error: str) -> None:
         """Count an object that cannot be understood. It is reported once for as long as the error stays the same."""
@@ -146,3 +150,35 @@ class State:
             profile = self.profile_of(pod)
             self._events[key] = () if profile is None else profile.events_of(plugin)
         return self._events[key]
+
+    def _is_of_interest(self, event: ClusterEvent) -> bool:
+        """Whether an event can help any pod at all."""
+        found = self._interest.get(event)
+        if found is None:
+            registered = [*_MISSING_RULE_EVENTS]
+            for profile in self.profiles.values():
+                for plugin in profile.rejecting:
+                    registered += profile.events_of(plugin)
+            found = self._interest[event] = any(each.matches(event) for each in registered)
+        return found
+
+    def _hint(self, pod: PodInfo, plugin: str, event: ClusterEvent, old: Any, new: Any) -> Hint:
+        """A plugin that fails is not believed: the pod is tried again (kube-scheduler 1.37: isPodWorthRequeuing)."""
+        profile = self.profile_of(pod)
+        if plugin == MISSING_RULE or profile is None:
+            return Hint.QUEUE
+        try:
+            answer = profile.queueing_hint(plugin, pod, event, old, new, self.cache.table)
+        except PluginFailure as failure:
+            self.plugin_failed(failure, pod)
+            answer, word = Hint.QUEUE, "Error"
+        else:
+            word = answer.value
+        self.measurements.hints[plugin, event.label, word] += 1
+        return answer
+
+    def _likeness(self, queued: QueuedPod) -> Hashable:
+        profile = self.profile_of(queued.pod)
+        if profile is None:
+            return queued.pod.uid
+        return profile.likeness(queued.pod, queued.signature, queued.unschedulable_plugins)

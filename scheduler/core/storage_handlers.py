@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scheduler.api.objects import ObjectMeta
+from scheduler.api.storage import StorageObject
 from scheduler.core.state import State
 from scheduler.core.stimulus import StorageObjectApplied, StorageObjectDeleted
 from scheduler.framework.binding import ObjectKey
@@ -36,9 +37,9 @@ def _applied(state: State, stimulus: StorageObjectApplied) -> ObjectKey | None:
     state.report_good(kind, metadata)
     if known is not None and known.metadata.uid != metadata.uid:
         # Another object of the same name: the end of the first one was not seen.
-        _move(state, kind, ActionType.DELETE, stimulus.now)
+        _move(state, kind, ActionType.DELETE, stimulus.now, known)
         known = None
-    _move(state, kind, ActionType.ADD if known is None else ActionType.UPDATE, stimulus.now)
+    _move(state, kind, ActionType.ADD if known is None else ActionType.UPDATE, stimulus.now, known, subject)
     return ObjectKey(kind, metadata.namespace, metadata.name)
 
 
@@ -49,9 +50,16 @@ def _deleted(state: State, stimulus: StorageObjectDeleted) -> ObjectKey | None:
     if known is None or known.metadata.uid != stimulus.uid:
         return None
     state.cache.remove_storage_object(kind, namespace, name)
-    _move(state, kind, ActionType.DELETE, stimulus.now)
+    _move(state, kind, ActionType.DELETE, stimulus.now, known)
     return ObjectKey(kind, namespace, name)
 
 
-def _move(state: State, kind: str, action: ActionType, now: float) -> None:
-    state.queue.move_all(ClusterEvent(_RESOURCES[kind], action), now)
+def _move(
+    state: State,
+    kind: str,
+    action: ActionType,
+    now: float,
+    old: StorageObject | None = None,
+    new: StorageObject | None = None,
+) -> None:
+    state.queue.move_all(ClusterEvent(_RESOURCES[kind], action), now, old=old, new=new)

@@ -6,7 +6,7 @@ step that says what it waits for and is asked again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -147,6 +147,10 @@ class Handle(Protocol):
     @property
     def storage(self) -> AssumingStorage:
         """Claims, volumes and drivers. What is assumed of them here is seen by every later decision."""
+        ...
+
+    def activate(self, uids: Iterable[str]) -> None:
+        """Let pods of these UIDs that wait for an event or a back-off be tried now (kube-scheduler 1.37: podsToActivate)."""
         ...
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:

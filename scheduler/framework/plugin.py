@@ -8,7 +8,7 @@ evaluation: what PreFilter and PreScore work out of the pod, Filter and Score re
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from scheduler.framework.binding import Handle, PatchAnswer, PermitAnswer, PreBindStep, PreFlight
@@ -16,6 +16,7 @@ from scheduler.framework.cluster_event import ClusterEvent
 from scheduler.framework.facet import Facet, Input
 from scheduler.framework.ops import Ints, Masks
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.status import SUCCESS, Reason, Status
 from scheduler.framework.view import NodeView
 
@@ -188,6 +189,28 @@ class EnqueueExtensions(Plugin):
     @abstractmethod
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         """The events that could make a pod schedulable which this plugin rejected."""
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        """Whether an event that the plugin registered for can help the pod; by default each of them can.
+
+        It is asked once for all pods with one signature, or of one ``hint_key`` besides: see there. What it raises is counted
+        and logged, and the pod is tried again.
+
+        Args:
+            event: one thing that happened: an action of a single bit, or a plain UPDATE.
+            old: the object as it was, None for one that came: a PodInfo for events of pods, else the object of ``scheduler.api``.
+                A pod that was assumed on a node has that node.
+            new: the object as it is, None for one that went.
+            nodes: all nodes as they are now, and what else the plugin declared.
+        """
+        return Hint.QUEUE
+
+    def hint_key(self, pod: PodInfo) -> Hashable:
+        """What of the pod ``queueing_hint`` looks at beyond what the plugin signs it by (SignPlugin), whatever the cluster is like.
+
+        Pods that are alike in both share one answer to an event. A plugin that does not sign pods answers for each alone.
+        """
+        return ()
 
 
 class Unsignable(NamedTuple):

@@ -309,6 +309,12 @@ class Evaluation:
             return tuple(sorted(self.prefilter_rejectors))
         return self._rejectors(instead) if instead else self._tell()[1]
 
+    def pending_rejectors(self, instead: Verdicts = NOTHING_INSTEAD) -> tuple[str, ...]:
+        """Those of the rejectors whose status was Pending, sorted."""
+        if self.prefilter.code is not Code.SUCCESS:
+            return (self.prefilter.plugin,) if self.prefilter.code is Code.PENDING else ()
+        return tuple(sorted(self._filtering.pending(instead)))
+
     def failure_message(self, instead: Verdicts = NOTHING_INSTEAD) -> str:
         """Why the pod fits nowhere, in kube-scheduler's words (1.37: FitError)."""
         if self.prefilter.code is not Code.SUCCESS:

@@ -15,6 +15,7 @@ class Stage(enum.Enum):
     SCORE = "Score"
     NORMALIZE = "NormalizeScore"
     SIGN = "Sign"
+    QUEUEING_HINT = "QueueingHint"
     RESERVE = "Reserve"
     UNRESERVE = "Unreserve"
     PERMIT = "Permit"

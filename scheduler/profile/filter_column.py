@@ -70,8 +70,9 @@ class FilterColumn:
 
     def _look_up_reasons(self) -> None:
         self.reasons: tuple[Reason, ...] = self.plugin.reasons(self._state, self._pod)
-        self.error_bits = _error_bits(self.reasons)
+        self.error_bits = _bits(self.reasons, Code.ERROR)
         """Bits of the masks that stand for a failure on that row."""
+        self.pending_bits = _bits(self.reasons, Code.PENDING)
 
     @property
     def may_fail(self) -> bool:
@@ -154,7 +155,7 @@ class FilterColumn:
             reasons = self.plugin.reasons(state, pod) if anew else self.reasons
         except Exception as error:
             raise self._failed(error) from error
-        if mask & _error_bits(reasons):
+        if mask & _bits(reasons, Code.ERROR):
             raise self._failed_with(reasons, int(mask))
         return _status(self.plugin.name, reasons, int(mask)) if mask else SUCCESS
 
@@ -226,7 +227,7 @@ class FilterColumn:
         return self._failed_with(self.reasons, mask)
 
     def _failed_with(self, reasons: tuple[Reason, ...], mask: int) -> PluginFailure:
-        failed = mask & _error_bits(reasons)
+        failed = mask & _bits(reasons, Code.ERROR)
         text = next(reason.text for number, reason in enumerate(reasons) if failed >> number & 1)
         return PluginFailure(f'running "{self.plugin.name}" filter plugin: {text}', self.plugin.name, Stage.FILTER)
 
@@ -235,8 +236,9 @@ class FilterColumn:
         return _status(self.plugin.name, self.reasons, mask)
 
 
-def _error_bits(reasons: tuple[Reason, ...]) -> int:
-    return sum(1 << number for number, reason in enumerate(reasons) if reason.code is Code.ERROR)
+def _bits(reasons: tuple[Reason, ...], code: Code) -> int:
+    """The bits of the masks whose reason has the code."""
+    return sum(1 << number for number, reason in enumerate(reasons) if reason.code is code)
 
 
 def _status(plugin: str, reasons: tuple[Reason, ...], mask: int) -> Status:

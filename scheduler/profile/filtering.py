@@ -353,6 +353,18 @@ class Filtering:
                 yield column.plugin.name
         yield from (status.plugin for status in instead.values() if status.plugin)
 
+    def pending(self, instead: Verdicts) -> set[str]:
+        """Plugins that refused at least one node with the status Pending."""
+        found = {status.plugin for status in instead.values() if status.code is Code.PENDING}
+        for index, column in enumerate(self.columns):
+            # No plugin of kube-scheduler's default profile has such a reason.
+            if column.pending_bits:
+                refused = self.first == index
+                refused[list(instead)] = False
+                if np.any(column.masks[refused] & np.uint64(column.pending_bits)):
+                    found.add(column.plugin.name)
+        return found
+
 
 def _grown(flags: BoolArray, size: int) -> BoolArray:
     return np.concatenate((flags, np.zeros(size - len(flags), np.bool_)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,8 @@ from scheduler.framework.plugin import (
     Unsignable,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint
+from scheduler.framework.signature import Signature
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.failure import PluginFailure, Stage
 
@@ -41,6 +44,11 @@ _ANYTHING = (
     ClusterEvent(EventResource.CSI_DRIVER, ActionType.ALL),
     ClusterEvent(EventResource.CSI_STORAGE_CAPACITY, ActionType.ALL),
 )
+
+
+def _gives_hints(plugin: EnqueueExtensions) -> bool:
+    """Whether the plugin looks at pods when it is asked."""
+    return type(plugin).queueing_hint is not EnqueueExtensions.queueing_hint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +110,10 @@ class Profile:
     @cached_property
     def _signing(self) -> tuple[SignPlugin, ...]:
         return tuple(plugin for plugin in self.deciding_plugins() if isinstance(plugin, SignPlugin))
+
+    @cached_property
+    def _signing_names(self) -> frozenset[str]:
+        return frozenset(plugin.name for plugin in self._signing)
 
     @cached_property
     def _cluster_sign(self) -> tuple[ClusterSignPlugin, ...]:
@@ -181,7 +193,58 @@ class Profile:
 
         One that says nothing about it hears of everything (kube-scheduler 1.37: fillEventToPluginMap).
         """
+        plugin = self.rejecting.get(plugin_name)
+        if plugin is None:
+            return ()
+        return plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else _ANYTHING
+
+    @cached_property
+    def rejecting(self) -> dict[str, Plugin]:
+        """The plugins that can reject a pod, or keep it out of the active queue, by name."""
+        found: dict[str, Plugin] = {}
         for plugin in (*self.pre_enqueue, *self.pre_filter, *self.filter, *self.reserve, *self.permit):
-            if plugin.name == plugin_name:
-                return plugin.events_to_register() if isinstance(plugin, EnqueueExtensions) else _ANYTHING
-        return ()
+            found.setdefault(plugin.name, plugin)
+        return found
+
+    def queueing_hint(
+        self, plugin_name: str, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, table: NodeTable
+    ) -> Hint:
+        """Whether the event, for which the named plugin registered, helps the pod.
+
+        Raises:
+            PluginFailure: the plugin failed, or did not answer with a Hint.
+        """
+        plugin = self.rejecting.get(plugin_name)
+        if not isinstance(plugin, EnqueueExtensions):
+            return Hint.QUEUE
+        try:
+            answer = plugin.queueing_hint(pod, event, old, new, table.columns(plugin))
+            if not isinstance(answer, Hint):
+                raise TypeError(f"{answer!r} is not a Hint: return Hint.QUEUE or Hint.SKIP")
+        except Exception as error:
+            text = f'asking plugin "{plugin_name}" whether {event.label} helps: {error}'
+            raise PluginFailure(text, plugin_name, Stage.QUEUEING_HINT) from error
+        return answer
+
+    def likeness(self, pod: PodInfo, signature: Signature | None, plugin_names: Iterable[str]) -> Hashable:
+        """Pods of which this is equal get equal hints from these plugins, save for changes of the pod itself.
+
+        ``signature``: the pod's part of its signature, if it has one.
+        """
+        parts: list[Hashable] = []
+        for name in plugin_names:
+            plugin = self.rejecting.get(name)
+            if not isinstance(plugin, EnqueueExtensions) or not _gives_hints(plugin):
+                continue
+            try:
+                # What has no signature may still be alike in what this one plugin signs it by.
+                by = signature if name in self._signing_names else None
+                signed = by or (plugin.sign(pod) if isinstance(plugin, SignPlugin) else Unsignable(""))
+                if isinstance(signed, Unsignable):
+                    return pod.uid
+                part = (signed, plugin.hint_key(pod))
+                hash(part)
+                parts.append(part)
+            except Exception:  # noqa: BLE001 - it will say so when it is asked for a hint; until then no pod answers for another
+                return pod.uid
+        return tuple(parts)

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from scheduler.framework.cluster_event import ClusterEvent
+
+
+class Missed(NamedTuple):
+    """An event with the object as it was and as it became."""
+
+    event: ClusterEvent
+    old: Any = None
+    new: Any = None
 
 
 class InFlight:
@@ -13,7 +22,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self._started: dict[str, int] = {}
-        self._events: deque[tuple[int, ClusterEvent, str | None]] = deque()
+        self._events: deque[tuple[int, Missed, str | None]] = deque()
         self._sequence = 0
 
     def __contains__(self, uid: str) -> bool:
@@ -29,19 +38,19 @@ class InFlight:
     def start(self, uid: str) -> None:
         self._started[uid] = self._sequence
 
-    def record(self, event: ClusterEvent, uid: str | None = None) -> None:
+    def record(self, event: ClusterEvent, uid: str | None = None, *, old: Any = None, new: Any = None) -> None:
         """Remember an event, for everyone in flight or for one pod."""
         if self._started:
-            self._events.append((self._sequence, event, uid))
+            self._events.append((self._sequence, Missed(event, old, new), uid))
             self._sequence += 1
 
-    def events_since_start(self, uid: str) -> Iterator[ClusterEvent]:
+    def events_since_start(self, uid: str) -> Iterator[Missed]:
         """The events that the pod may have missed, oldest first."""
         started = self._started.get(uid)
         if started is not None:
-            for sequence, event, target in self._events:
+            for sequence, missed, target in self._events:
                 if sequence >= started and target in (None, uid):
-                    yield event
+                    yield missed
 
     def done(self, uid: str) -> None:
         """Forget the pod, and the events that nobody waits for any more."""

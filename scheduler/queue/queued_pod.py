@@ -29,6 +29,7 @@ class QueuedPod(msgspec.Struct):
         unschedulable_count: attempts that ended in a rejection; an error does not reset it.
         consecutive_errors: attempts that ended in an error since the last rejection.
         unschedulable_plugins: who rejected it last; a change has to convince one of them. Empty after an error.
+        pending_plugins: those of them that wait for something certain (status Pending): what helps one skips the back-off.
         gating_plugin: who keeps it out of the active queue, or "".
         signature: the pod's part of the key of the batch cache; None when its decision is not to be reused.
         was_flushed: its last wake-up was the five-minute flush.
@@ -41,6 +42,7 @@ class QueuedPod(msgspec.Struct):
     unschedulable_count: int = 0
     consecutive_errors: int = 0
     unschedulable_plugins: tuple[str, ...] = ()
+    pending_plugins: tuple[str, ...] = ()
     gating_plugin: str = ""
     signature: Signature | None = None
     was_flushed: bool = False

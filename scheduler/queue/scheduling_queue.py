@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from scheduler.framework.cluster_event import UNSCHEDULABLE_TIMEOUT, ClusterEvent
+from scheduler.framework.cluster_event import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, ClusterEvent
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.signature import Signature
 from scheduler.framework.status import Code, Status
 from scheduler.queue.backoff import Backoff
+from scheduler.queue.hearing import Hearing, Retry
 from scheduler.queue.in_flight import InFlight
 from scheduler.queue.nominator import Nominator
 from scheduler.queue.parked import ParkedPods
@@ -31,12 +32,10 @@ _IN_FLIGHT = Room.IN_FLIGHT  # to look a member of an Enum up takes as long as a
 class SchedulingQueue:
     """Pods of ours that have no node yet.
 
-    Until plugins give hints, any event that a rejecting plugin registered for wakes the pod.
-
     Args:
         sort_key: the order of the active queue (QueueSort).
         pre_enqueue: whether a pod may enter the active queue (PreEnqueue).
-        events_of: the events that a plugin registered for, given a pod and the plugin's name.
+        hearing: who registered for which events, and what they make of them.
         sign: the pod's part of the key of the batch cache; asked when a pod comes and when it changes.
     """
 
@@ -45,14 +44,14 @@ class SchedulingQueue:
         *,
         sort_key: Callable[[PodInfo, float], tuple[Any, ...]],
         pre_enqueue: Callable[[PodInfo], Status],
-        events_of: Callable[[PodInfo, str], tuple[ClusterEvent, ...]],
+        hearing: Hearing,
         backoff: Backoff,
         sign: Callable[[PodInfo], Signature | None] = lambda _pod: None,
         max_unschedulable_seconds: float = MAX_UNSCHEDULABLE_SECONDS,
     ) -> None:
         self._sort_key = sort_key
         self._pre_enqueue = pre_enqueue
-        self._events_of = events_of
+        self._hearing = hearing
         self._backoff = backoff
         self._sign = sign
         self.nominator = Nominator()
@@ -62,7 +61,7 @@ class SchedulingQueue:
         self._active = PodHeap()
         self._backing_off = PodHeap()
         self._backing_off_after_error = PodHeap()
-        self._parked = ParkedPods()
+        self._parked = ParkedPods(hearing.likeness)
         self._in_flight = InFlight()
         self._tickets = 0
         self._flushed_at: float | None = None
@@ -107,26 +106,38 @@ class SchedulingQueue:
         if self._is_admitted(queued, POD_ADDED):
             self._enter_active(queued, POD_ADDED, now)
 
-    def update(self, pod: PodInfo, events: Iterable[ClusterEvent], now: float) -> None:
-        """A pod changed; ``events`` are its own changes. A parked pod is tried again when one of them may help."""
+    def update(self, pod: PodInfo, events: Iterable[ClusterEvent], now: float, *, old: PodInfo | None = None) -> None:
+        """A pod changed; ``events`` are its own changes. A parked pod is tried again when one of them may help.
+
+        Args:
+            old: the pod as it was, of one that is in flight.
+        """
         queued = self._pods.get(pod.uid)
         self.nominator.update(pod)
         if pod.uid in self._in_flight:
-            for event in events:
-                self._in_flight.record(event, pod.uid)
+            self.record_own(pod, events, old=old)
             return
         if queued is None:
             self.add(pod, now)
             return
+        before = queued.pod
         self._change(queued, pod)
         if queued.room is Room.ACTIVE:
             self._push(self._active, self._sort_key(pod, queued.timestamp), queued)
         elif queued.room is Room.BACKOFF:
             self._place_backoff(queued)
         else:
+            self._parked.add(queued)
             for event in events:
-                if self._is_worth_requeuing(queued, event) and self._requeue(queued, event.label, now):
+                # Its gating plugin need not have registered for it: a change of its own can help any pod.
+                retry = self._hearing.retry(queued, event, before, pod)
+                if retry and self._requeue(queued, event.label, now, at_once=retry is Retry.AT_ONCE):
                     break
+
+    def record_own(self, pod: PodInfo, events: Iterable[ClusterEvent], *, old: PodInfo | None) -> None:
+        """Changes of a pod that is in flight, which count should its attempt fail."""
+        for event in events:
+            self._in_flight.record(event, pod.uid, old=old, new=pod)
 
     def delete(self, uid: str) -> None:
         """The pod is gone or was bound by someone. A pod in flight stays in flight until ``done``."""
@@ -154,11 +165,16 @@ class SchedulingQueue:
         """The pod needs no retry, or none that events could bring about."""
         self._in_flight.done(uid)
 
-    def add_failed(self, queued: QueuedPod, pod: PodInfo, plugins: tuple[str, ...], now: float) -> None:
+    def add_failed(
+        self, queued: QueuedPod, pod: PodInfo, plugins: tuple[str, ...], now: float, *, pending: tuple[str, ...] = ()
+    ) -> None:
         """Put a pod back after a failed attempt, with its present object and the plugins that rejected it.
 
         No plugins means an error: retried after the back-off, whatever happens. A rejected pod is parked, unless an
         event since it was popped may have helped. A pod that is no longer in flight backs off.
+
+        Args:
+            pending: those of the plugins whose status was Pending.
         """
         if pod.uid in self._pods:
             self._in_flight.done(pod.uid)
@@ -173,13 +189,15 @@ class SchedulingQueue:
         queued.was_flushed = False
         queued.flushed_at = 0.0
         queued.unschedulable_plugins = plugins
+        queued.pending_plugins = pending
         if plugins:
             queued.unschedulable_count += 1
             queued.consecutive_errors = 0
         else:
             queued.consecutive_errors += 1
-        if not plugins or not was_in_flight or any(self._is_worth_requeuing(queued, event) for event in missed):
-            self._requeue(queued, ATTEMPT_FAILED, now)
+        retry = Retry.AFTER_BACKOFF if not plugins or not was_in_flight else self._hearing.retry_after(queued, missed)
+        if retry:
+            self._requeue(queued, ATTEMPT_FAILED, now, at_once=retry is Retry.AT_ONCE)
         else:
             self._park(queued, ATTEMPT_FAILED)
 
@@ -213,28 +231,61 @@ class SchedulingQueue:
         return queued
 
     def move_all(
-        self, event: ClusterEvent, now: float, *, except_uid: str = "", up_to_priority: int | None = None
+        self,
+        event: ClusterEvent,
+        now: float,
+        *,
+        old: Any = None,
+        new: Any = None,
+        except_uid: str = "",
+        up_to_priority: int | None = None,
     ) -> int:
         """Wake every parked pod that the event may help; how many moved.
 
         Args:
+            old: the object as it was, and ``new`` as it is: see EnqueueExtensions.queueing_hint.
             except_uid: a pod that is not to be woken.
             up_to_priority: pods of a higher priority than this are not helped.
         """
         # Most of the time nobody is parked, and most events are of pods that were placed.
-        moved = self._wake(event, now, except_uid, up_to_priority) if len(self._parked) else 0
-        self._in_flight.record(event)
+        moved = self._wake(event, now, old, new, except_uid, up_to_priority) if len(self._parked) else 0
+        if len(self._in_flight) and self._hearing.is_of_interest(event):
+            self._in_flight.record(event, old=old, new=new)
         return moved
 
-    def _wake(self, event: ClusterEvent, now: float, except_uid: str, up_to_priority: int | None) -> int:
-        woken = self._parked.woken_by(
-            lambda queued: self._hears(queued, event) and self._is_worth_requeuing(queued, event)
-        )
-        return sum(
-            self._requeue(queued, event.label, now)
-            for queued in woken
-            if queued.pod.uid != except_uid and (up_to_priority is None or queued.pod.priority <= up_to_priority)
-        )
+    def _wake(
+        self, event: ClusterEvent, now: float, old: Any, new: Any, except_uid: str, up_to_priority: int | None
+    ) -> int:
+        if event.is_wildcard:
+            groups = self._parked.groups()
+        else:
+            groups = self._parked.rejected_by(lambda rejector, queued: self._hearing.hears(rejector, queued.pod, event))
+        moved = 0
+        for group in groups:
+            if not self._hearing.is_open(group.first(), event):
+                continue
+            retry = self._hearing.retry(group.first(), event, old, new)
+            if not retry:
+                continue
+            for queued in list(group.pods.values()):
+                if queued.pod.uid != except_uid and (up_to_priority is None or queued.pod.priority <= up_to_priority):
+                    moved += self._requeue(queued, event.label, now, at_once=retry is Retry.AT_ONCE)
+        return moved
+
+    def activate(self, uids: Iterable[str], now: float) -> None:
+        """Try these pods again at once, whatever rejected them (kube-scheduler 1.37: Activate). One in flight is tried again
+        should its attempt fail; one that is not known is left out.
+        """
+        for uid in uids:
+            queued = self._pods.get(uid)
+            if queued is None:
+                if uid in self._in_flight:
+                    self._in_flight.record(FORCE_ACTIVATE, uid)
+            elif queued.room is Room.BACKOFF:
+                self._take_out(uid)
+                self._enter_active(queued, FORCE_ACTIVATE.label, now)
+            elif queued.room is not Room.ACTIVE:
+                self._requeue(queued, FORCE_ACTIVATE.label, now, at_once=True)
 
     def flush(self, now: float) -> None:
         """What is due: back-offs that ended, and pods that were parked for too long."""
@@ -256,26 +307,12 @@ class SchedulingQueue:
                 queued.flushed_at = now
                 self._requeue(queued, UNSCHEDULABLE_TIMEOUT.label, now)
 
-    def _hears(self, queued: QueuedPod, event: ClusterEvent) -> bool:
-        """A gated pod is looked at for events of its gating plugin only."""
-        if not queued.gating_plugin or event.is_wildcard:
-            return True
-        return self._matches(queued.pod, queued.gating_plugin, event)
-
-    def _is_worth_requeuing(self, queued: QueuedPod, event: ClusterEvent) -> bool:
-        if not queued.unschedulable_plugins or event.is_wildcard:
-            return True
-        return any(self._matches(queued.pod, plugin, event) for plugin in queued.unschedulable_plugins)
-
-    def _matches(self, pod: PodInfo, plugin: str, event: ClusterEvent) -> bool:
-        return any(registered.matches(event) for registered in self._events_of(pod, plugin))
-
-    def _requeue(self, queued: QueuedPod, label: str, now: float) -> bool:
+    def _requeue(self, queued: QueuedPod, label: str, now: float, *, at_once: bool = False) -> bool:
         """Let the pod be tried again, at once or after its back-off; False when PreEnqueue keeps it out."""
         if not self._is_admitted(queued, label):
             return False
         self._take_out(queued.pod.uid)
-        if self._backoff.is_backing_off(queued, now):
+        if not at_once and self._backoff.is_backing_off(queued, now):
             self._place_backoff(queued)
             self.incoming[Room.BACKOFF, label] += 1
         else:

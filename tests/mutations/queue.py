@@ -11,9 +11,9 @@ MUTANTS = (
         "scheduler/queue/scheduling_queue.py",
         f"{UNIT}scheduling_queue.py {UNIT}flush.py",
         # Events of a scheduling attempt are lost.
-        ("any(self._is_worth_requeuing(queued, event) for event in missed)", "False"),
+        ("self._hearing.retry_after(queued, missed)", "Retry.NOT"),
         # An error is parked and waits for an event.
-        ("if not plugins or not was_in_flight", "if not was_in_flight"),
+        ("if not plugins or not was_in_flight else", "if not was_in_flight else"),
         ("            queued.unschedulable_count += 1\n", ""),
         ("            queued.consecutive_errors = 0\n", ""),
         # Pods that back off after an error are popped early.
@@ -21,8 +21,6 @@ MUTANTS = (
             "            queued = self._backing_off.pop()\n",
             "            queued = self._backing_off.pop() or self._backing_off_after_error.pop()\n",
         ),
-        # A gated pod hears events of other plugins.
-        ("        if not queued.gating_plugin or event.is_wildcard:\n", "        if True:\n"),
         ("        if status.code is Code.SUCCESS:\n", "        if True:\n"),
         ("> self._max_unschedulable_seconds", ">= self._max_unschedulable_seconds"),
         ("        if now - self._flushed_at >= FLUSH_INTERVAL_SECONDS:\n", "        if True:\n"),
@@ -31,6 +29,20 @@ MUTANTS = (
         ("        queued.attempts += 1\n", ""),
         ("            self._push(self._active, self._sort_key(pod, queued.timestamp), queued)\n", "            pass\n"),
         ("if queued.pod.uid != except_uid and", "if"),
+    ),
+    *mutants(
+        "scheduler/queue/hearing.py",
+        f"{UNIT}scheduling_queue.py {UNIT}hints.py",
+        # A gated pod hears events of other plugins.
+        ("        if not gating or event.is_wildcard:\n", "        if True:\n"),
+        ("is Hint.SKIP", "is Hint.QUEUE"),
+        ("            if plugin in pending:\n", "            if False:\n"),
+        ("            if not pending:\n", "            if True:\n"),
+        (
+            "            best = max(best, self.retry(queued, event, old, new))\n",
+            "            best = self.retry(queued, event, old, new)\n",
+        ),
+        ("            if best is most:\n", "            if True:\n"),
     ),
     *mutants(
         "scheduler/queue/backoff.py",
@@ -62,9 +74,12 @@ MUTANTS = (
     *mutants(
         "scheduler/queue/parked.py",
         f"{UNIT}scheduling_queue.py {UNIT}parked.py",
-        ("queued.gating_plugin, queued.unschedulable_plugins)", '"", queued.unschedulable_plugins)'),
-        ("        self.remove(uid)\n        self._wakers[uid] = waker\n", "        self._wakers[uid] = waker\n"),
-        ("        self.gated_count -= bool(waker.gating_plugin)\n", ""),
+        ("            queued.gating_plugin,\n", '            "",\n'),
+        ("            queued.pending_plugins,\n", "            (),\n"),
+        ("            self._likeness(queued),\n", "            None,\n"),
+        ("        self.remove(uid)\n        group = ", "        group = "),
+        ("        self.gated_count -= bool(group.waker.gating_plugin)\n", ""),
+        ("for number in sorted(found)]", "for number in found]"),
     ),
     *mutants(
         "scheduler/queue/nominator.py",

@@ -11,6 +11,7 @@ from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventRes
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.queue.backoff import Backoff
+from scheduler.queue.hearing import Hearing
 from scheduler.queue.queued_pod import QueuedPod, Room
 from scheduler.queue.scheduling_queue import SchedulingQueue
 
@@ -45,13 +46,12 @@ def sort_key(pod: PodInfo, timestamp: float) -> tuple[Any, ...]:
 
 
 def make_queue(**options: Any) -> SchedulingQueue:
-    given: dict[str, Any] = {"pre_enqueue": gate, **options}
-    return SchedulingQueue(
-        sort_key=sort_key,
-        events_of=lambda _pod, plugin: REGISTERED.get(plugin, ()),
-        backoff=Backoff(),
-        **given,
-    )
+    given: dict[str, Any] = {"pre_enqueue": gate, "hearing": Hearing(registered_events), **options}
+    return SchedulingQueue(sort_key=sort_key, backoff=Backoff(), **given)
+
+
+def registered_events(_pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:
+    return REGISTERED.get(plugin, ())
 
 
 def pop(queue: SchedulingQueue, now: float) -> QueuedPod:
