@@ -243,7 +243,7 @@ class Profile:
                 if isinstance(signed, Unsignable):
                     return pod.uid
                 part = (signed, plugin.hint_key(pod))
-                hash(part)
+                frozenset((part,))  # what cannot be hashed fails here
                 parts.append(part)
             except Exception:  # noqa: BLE001 - it will say so when it is asked for a hint; until then no pod answers for another
                 return pod.uid

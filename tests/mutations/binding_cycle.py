@@ -25,13 +25,13 @@ MUTANTS = (
             "    latest = latest or queued.pod\n    if known is not None and not is_freed:\n",
         ),
         # The state of the pod before the decision is what is retried.
-        ("add_failed(queued, latest, failure.plugins, now)", "add_failed(queued, queued.pod, failure.plugins, now)"),
+        ("add_failed(queued, latest, failure.plugins, now,", "add_failed(queued, queued.pod, failure.plugins, now,"),
     ),
     *mutants(
         "scheduler/core/binding_cycle.py",
         PERMIT,
         # A rejected pod wakes itself by its own room.
-        ("now, except_uid=uid)", "now)"),
+        ("old=freed, except_uid=uid)", "old=freed)"),
         ("    if is_freed and is_rejected:\n", "    if False:\n"),
         # The nomination outlives the failure.
         ("is_nominated=cycle is not None and cycle.is_nominated", "is_nominated=False"),

@@ -20,7 +20,7 @@ MUTANTS = (
         (
             (
                 "        # It is not where it was thought to be: there is room again.\n"
-                "        state.queue.move_all(ASSIGNED_POD_DELETE, now)\n"
+                "        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))\n"
             ),
             "",
         ),
@@ -37,8 +37,8 @@ MUTANTS = (
         ("elif before != (metadata.labels or {}):", "else:"),
         # Nobody hears of a pod that is gone.
         (
-            "    if state.cache.remove_pod(metadata.uid) is not None:\n        state.queue.move_all(ASSIGNED_POD_DELETE, now)\n",
-            "    state.cache.remove_pod(metadata.uid)\n",
+            "    if known is not None:\n        state.queue.move_all(ASSIGNED_POD_DELETE",
+            "    if False:\n        state.queue.move_all(ASSIGNED_POD_DELETE",
         ),
     ),
     *mutants(
@@ -56,7 +56,7 @@ MUTANTS = (
     *mutants(
         "scheduler/core/handlers.py",
         f"{UNIT}nominations.py",
-        ("        if before and before != pod.pod.status.nominated_node_name:\n", "        if False:\n"),
+        ("        if nominated and nominated != pod.pod.status.nominated_node_name:\n", "        if False:\n"),
         ("nominated.pod.status.nominated_node_name != pod.pod.spec.node_name", "True"),
     ),
     *mutants(
@@ -66,8 +66,8 @@ MUTANTS = (
         ("    if pod.pod.metadata.deletion_timestamp is not None:\n", "    if False:\n"),
         ("    if state.cache.table.node_count == 0:\n", "    if False:\n"),
         ("    if missing is not None:\n", "    if False:\n"),
-        ("plugins=(MISSING_RULE,)", "plugins=()"),
-        ("            plugins=evaluation.rejectors(instead),\n", ""),
+        ("missing, (MISSING_RULE,)", "missing, ()"),
+        ("            evaluation.rejectors(instead),\n", "            (),\n"),
         ("nominated.pod.status.nominated_node_name != node_name", "False"),
     ),
     *mutants(
@@ -105,7 +105,7 @@ MUTANTS = (
         f"{UNIT}bad_objects.py {UNIT}cycle.py {UNIT}nominations.py",
         ("        if self._bad.get((kind, key)) != error:\n", "        if True:\n"),
         ("            self._bad.pop((kind, key_of(metadata)), None)\n", "            pass\n"),
-        ("except_uid=nominated.uid, up_to_priority=nominated.priority", "except_uid=nominated.uid"),
+        ("except_uid=uid, up_to_priority=priority", "except_uid=uid"),
     ),
     *mutants(
         "scheduler/core/state.py",

@@ -180,8 +180,8 @@ MUTANTS = (
         BATCHING,
         ("        state.batching.entries.namespace_changed(metadata.name, stimulus.now)\n", "        pass\n"),
         (
-            "                state.batching.entries.namespace_changed(stimulus.name, stimulus.now)\n",
-            "                pass\n",
+            "        state.batching.entries.namespace_changed(stimulus.name, stimulus.now)\n",
+            "        pass\n",
         ),
     ),
 )
