@@ -8,33 +8,19 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from scheduler.cache.change_log import ChangeLog
 from scheduler.cache.columns import Column
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.pod_kind import PodKind
 from scheduler.framework.pod_match import PodMatch
 
 COLUMNS = 256
 """How many columns are kept; the one that was asked for longest ago goes first."""
 
 _MOST_NOTES = 4096
-
-
-class PodKind(NamedTuple):
-    """What selectors can tell pods by. ``labels``: sorted pairs."""
-
-    namespace: str
-    labels: tuple[tuple[str, str], ...]
-    is_terminating: bool
-
-
-def kind_of(pod: PodInfo) -> PodKind:
-    metadata = pod.pod.metadata
-    labels = tuple(sorted((metadata.labels or {}).items()))
-    return PodKind(metadata.namespace, labels, metadata.deletion_timestamp is not None)
 
 
 class CountColumn:
@@ -89,7 +75,7 @@ class PodCounts:
 
     def _work_in(self) -> None:
         for row, pod, change in self._notes:
-            self._count(row, kind_of(pod), change)
+            self._count(row, pod.kind, change)
         self._notes.clear()
 
     def _count(self, row: int, name: PodKind, change: int) -> None:

@@ -10,9 +10,9 @@ from scheduler.api.ports import HostPort
 from scheduler.api.resources import CPU, MEMORY
 from scheduler.cache.columns import InternedColumn
 from scheduler.cache.node_facts import allocatable_of, features_of, images_of, labels_of, taints_of, tie_key
-from scheduler.cache.pod_counts import kind_of
 from scheduler.cache.pod_terms import scopes_of
 from scheduler.framework.affinity_terms import HeldTerm
+from scheduler.framework.pod_kind import kind_of
 
 if TYPE_CHECKING:
     from scheduler.cache.cache import CachedPod
@@ -131,7 +131,7 @@ def _check_sparse(table: NodeTable, pods_by_node: Mapping[str, Pods]) -> None:
         ports.update((row, port) for cached in pods_by_node.get(name, {}).values() for port in cached.pod.host_ports)
         images.update({(row, image): size for image, size in images_of(table.node(row)).items()})
     kinds = Counter(
-        (kind_of(one.pod), row) for name, row in table.rows.items() for one in pods_by_node.get(name, {}).values()
+        (kind_of(one.pod.pod), row) for name, row in table.rows.items() for one in pods_by_node.get(name, {}).values()
     )
     _same("pods by kind", table.pods.counts(), dict(kinds))
     for each in table.pods.columns():

@@ -9,6 +9,7 @@ from scheduler.api.pod_requests import PodAmounts, Requests, pod_amounts
 from scheduler.api.ports import HostPort, host_ports
 from scheduler.framework.affinity_terms import AffinityTerms, affinity_terms
 from scheduler.framework.facet import Facet
+from scheduler.framework.pod_kind import PodKind, kind_of
 
 # As plain ints: arithmetic of an IntFlag takes ten times as long.
 _ALWAYS = int(Facet.RESOURCES | Facet.PODS)
@@ -22,7 +23,7 @@ class PodInfo:
 
     # What is worked out of every pod in the cluster has a slot; the rest is for pods that are being decided on. 250 bytes
     # a pod less than with all of it in __dict__.
-    __slots__ = ("__dict__", "_affinity_terms", "_amounts", "_facets", "_host_ports", "pod", "uid")
+    __slots__ = ("__dict__", "_affinity_terms", "_amounts", "_facets", "_host_ports", "_kind", "pod", "uid")
 
     def __init__(self, pod: Pod) -> None:
         self.pod = pod
@@ -30,6 +31,7 @@ class PodInfo:
         self._amounts: PodAmounts | None = None
         self._host_ports: tuple[HostPort, ...] | None = None
         self._affinity_terms: AffinityTerms | None = None
+        self._kind: PodKind | None = None
         self._facets = 0
 
     def take_over(self, other: PodInfo) -> None:
@@ -37,6 +39,7 @@ class PodInfo:
         self._amounts = other._amounts
         self._host_ports = other._host_ports
         self._affinity_terms = other._affinity_terms
+        self._kind = other.kind
         self._facets = other._facets
 
     @property
@@ -86,6 +89,13 @@ class PodInfo:
         if self._affinity_terms is None:
             self._affinity_terms = affinity_terms(self.pod)
         return self._affinity_terms
+
+    @property
+    def kind(self) -> PodKind:
+        """What selectors can tell the pod by."""
+        if self._kind is None:
+            self._kind = kind_of(self.pod)
+        return self._kind
 
     @property
     def host_ports(self) -> tuple[HostPort, ...]:
