@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
+from msgspec import structs
 
 from scheduler.app.loop import Brain, Loop
 from scheduler.config.configuration import Configuration
 from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
+from scheduler.core.kubelet_rejections import KubeletRejection
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
 from scheduler.core.stimulus import BindDue
@@ -204,6 +206,8 @@ def _log_what_is_not_batched(off: Mapping[str, str]) -> None:
 def _log_complaint(about: Complaint) -> None:
     if isinstance(about, BadObject):
         log.warning("object cannot be understood and is left out", kind=about.kind, object=about.key, error=about.error)
+    elif isinstance(about, KubeletRejection):
+        log.warning("a kubelet rejected a pod that was bound to it", **structs.asdict(about))
     else:
         log.error(
             "a plugin failed; each plugin and extension point is reported once, scheduler_plugin_failures_total counts",

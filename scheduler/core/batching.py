@@ -19,11 +19,13 @@ from scheduler.batch.options import BatchOptions
 from scheduler.batch.outcomes import Attempt, BatchCounters, Bypass, Flush
 from scheduler.cache.cache import Cache
 from scheduler.core.chance import until_next
+from scheduler.core.cooling import Cooling
+from scheduler.core.kubelet_rejections import COOLING, COOLING_REASON, shape_of
 from scheduler.framework.likeness import Traits, traits_of
 from scheduler.framework.plugin import Unsignable
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.signature import Signature, Signatures
-from scheduler.framework.status import Code
+from scheduler.framework.status import Code, Status
 from scheduler.profile.evaluation import NOTHING_INSTEAD, Evaluation
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.filtering import Verdicts
@@ -36,6 +38,12 @@ OnFailure: TypeAlias = Callable[[PluginFailure, PodInfo], object]
 
 TEMPLATES = 8
 """How many kinds of pods can take turns with each signed once."""
+
+Avoided: TypeAlias = tuple[str, ...]
+"""Names of nodes that a pod is kept from for a while."""
+
+# To make room on such a node would not help.
+_COOLING_NODE = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (COOLING_REASON,), COOLING)
 
 _HINT_USED = Attempt.HINT_USED  # to look a member of an Enum up takes as long as a call
 
@@ -81,6 +89,7 @@ class Batching:
     Args:
         chance: uniform in [0, 1): how many reused decisions go by until the next one that is checked.
         on_failure: told when a plugin failed while an entry was brought up to date.
+        cooling: nodes that pods are kept from.
     """
 
     def __init__(
@@ -91,6 +100,7 @@ class Batching:
         options: BatchOptions,
         chance: Callable[[], float],
         on_failure: OnFailure,
+        cooling: Cooling,
     ) -> None:
         self.counters = BatchCounters(profiles)
         self.entries: Entries[Evaluation] = Entries(options, self.counters)
@@ -102,6 +112,7 @@ class Batching:
         self._verify_fraction = options.verify_fraction
         self._chance = chance
         self._on_failure = on_failure
+        self._cooling = cooling
         self._until_check = until_next(options.verify_fraction, chance())
 
     @staticmethod
@@ -146,20 +157,21 @@ class Batching:
             PluginFailure: a plugin failed while all nodes were evaluated.
         """
         pod, key = queued.pod, self._key(queued, profile)
+        avoided = tuple(self._cooling.nodes_of(shape_of(queued), now)) if self._cooling.active else ()
         if not isinstance(key, Key):
             # Counted first: a pod whose evaluation fails did not use the cache either.
             self.counters.bypasses[profile.scheduler_name, key] += 1
-            return replace(self._evaluate_all(pod, profile), batch=key)
+            return replace(self._evaluate_all(pod, profile, avoided), batch=key)
         entry = self.entries.get(key, now)
         if entry is not None:
-            decision = self._from_entry(pod, profile, entry, now)
+            decision = self._from_entry(pod, profile, entry, avoided, now)
             if decision is not None:
                 if self._until_check:
                     self._until_check -= 1
                     return decision
                 self._until_check = until_next(self._verify_fraction, self._chance())
-                return self._verified(pod, profile, entry, decision, now)
-        return self._without_entry(pod, profile, key, now)
+                return self._verified(pod, profile, entry, decision, avoided, now)
+        return self._without_entry(pod, profile, key, avoided, now)
 
     def _key(self, queued: QueuedPod, profile: Profile) -> Key | Bypass:
         if self.off[profile.scheduler_name]:
@@ -171,22 +183,26 @@ class Batching:
             return Bypass.POD_NOT_BATCHABLE
         return Key(signature, profile.sign_cluster(queued.pod, self._cache.table))
 
-    def _without_entry(self, pod: PodInfo, profile: Profile, key: Key, now: float) -> Decision:
+    def _without_entry(self, pod: PodInfo, profile: Profile, key: Key, avoided: Avoided, now: float) -> Decision:
         was_seen = self.entries.was_seen(key, now)
         self.counters.attempts[profile.scheduler_name, Attempt.NO_HINT] += 1
-        decision = self._evaluate_all(pod, profile)
+        decision = self._evaluate_all(pod, profile, avoided)
         is_expected_again = was_seen or self._queue.is_waiting(key.pod)
         if is_expected_again and decision.evaluation.is_worth_keeping():
             self.entries.store(key, decision.evaluation, now)
         return decision
 
-    def _from_entry(self, pod: PodInfo, profile: Profile, entry: Entry[Evaluation], now: float) -> Decision | None:
+    def _from_entry(
+        self, pod: PodInfo, profile: Profile, entry: Entry[Evaluation], avoided: Avoided, now: float
+    ) -> Decision | None:
         """The entry's answer, brought up to date; None when that failed, and then the entry is gone."""
         evaluation = entry.evaluation
         try:
             evaluation.take(pod)
             evaluation.refresh()
-            instead = self._refusals(pod, evaluation) if self._nominator.node_of else NOTHING_INSTEAD
+            instead = (
+                self._refusals(pod, evaluation, avoided) if self._nominator.node_of or avoided else NOTHING_INSTEAD
+            )
             row = evaluation.select(instead)
             if row is None:
                 attempt = Attempt.FIT_ERROR
@@ -202,19 +218,24 @@ class Batching:
         self.counters.attempts[profile.scheduler_name, attempt] += 1
         return Decision(row, evaluation, instead, attempt)
 
-    def _evaluate_all(self, pod: PodInfo, profile: Profile) -> Decision:
+    def _evaluate_all(self, pod: PodInfo, profile: Profile, avoided: Avoided) -> Decision:
         evaluation = Evaluation(profile, pod, self._cache.table)
         evaluation.refresh()
-        instead = self._refusals(pod, evaluation)
+        instead = self._refusals(pod, evaluation, avoided)
         row = self._nominated_row(pod, evaluation, instead)
         if row is None:
             row = evaluation.select(instead)
         return Decision(row, evaluation, instead, Attempt.NO_HINT)
 
-    def _refusals(self, pod: PodInfo, evaluation: Evaluation) -> Verdicts:
-        """What nominated pods keep from the pod; the evaluation is up to date, before and after."""
+    def _refusals(self, pod: PodInfo, evaluation: Evaluation, avoided: Avoided) -> Verdicts:
+        """What nominated pods, and kubelets that refused, keep from the pod; the evaluation is up to date, before and after."""
         ahead = self._nominator.ahead_of(pod)
-        return refusals(evaluation, self._cache, ahead) if ahead else NOTHING_INSTEAD
+        refused = refusals(evaluation, self._cache, ahead) if ahead else NOTHING_INSTEAD
+        if not avoided or evaluation.prefilter.code is not Code.SUCCESS:
+            return refused
+        rows = (self._cache.table.row_of(name) for name in avoided)
+        cooling = (row for row in rows if row is not None and evaluation.status(row).code is Code.SUCCESS)
+        return {**dict.fromkeys(cooling, _COOLING_NODE), **refused}
 
     def _nominated_row(self, pod: PodInfo, evaluation: Evaluation, instead: Verdicts) -> int | None:
         """The node that the pod itself is nominated to, if it fits there: it is taken without scoring."""
@@ -225,7 +246,13 @@ class Batching:
         return row
 
     def _verified(
-        self, pod: PodInfo, profile: Profile, entry: Entry[Evaluation], decision: Decision, now: float
+        self,
+        pod: PodInfo,
+        profile: Profile,
+        entry: Entry[Evaluation],
+        decision: Decision,
+        avoided: Avoided,
+        now: float,
     ) -> Decision:
         """The decision, or that of a full evaluation when a check finds another one: then batching of the profile ends.
 
@@ -233,7 +260,7 @@ class Batching:
             PluginFailure: a plugin failed in the check. Without an entry the pod would have met that too.
         """
         try:
-            fresh = self._evaluate_all(pod, profile)
+            fresh = self._evaluate_all(pod, profile, avoided)
         except PluginFailure as failure:
             self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)
             raise

@@ -6,9 +6,10 @@ from scheduler.core.asking import ask
 from scheduler.core.binding_cycle import fail
 from scheduler.core.failure import REASON_ERROR, Failure, reference_to
 from scheduler.core.instruction import Instruction, RecordEvent
+from scheduler.core.kubelet_rejections import RUNNING
 from scheduler.core.measurements import SCHEDULED
-from scheduler.core.state import State
-from scheduler.core.stimulus import BindFailed, PodBound
+from scheduler.core.state import Binding, State
+from scheduler.core.stimulus import BindFailed, PodBound, PodRead
 from scheduler.profile.failure import Stage
 
 
@@ -24,6 +25,7 @@ def pod_bound(state: State, stimulus: PodBound) -> list[Instruction]:
     state.measurements.scheduled(
         queued.attempts, stimulus.now - (binding.started if first_entry is None else first_entry), queued.was_flushed
     )
+    instructions = _look_after(state, binding, stimulus.now)
     cycle = binding.cycle
     if cycle is not None:
         for plugin in cycle.taking_part(cycle.profile.post_bind):
@@ -37,8 +39,32 @@ def pod_bound(state: State, stimulus: PodBound) -> list[Instruction]:
             note=f"Successfully assigned {queued.pod.key} to {binding.node_name}",
             controller=controller,
             now=stimulus.now,
-        )
+        ),
+        *instructions,
     ]
+
+
+def _look_after(state: State, binding: Binding, now: float) -> list[Instruction]:
+    """Wait for a sign of life from the node; the pod may have shown one, or be gone, before the answer to its bind came."""
+    pod = binding.queued.pod
+    known = state.cache.pod(pod.uid)
+    if known is not None and known.pod.pod.status.phase == RUNNING:
+        return []
+    state.kubelet_rejections.bound(binding.queued, binding.node_name)
+    if known is not None:
+        return []
+    return state.kubelet_rejections.left(reference_to(pod.pod), now, is_terminating=False)
+
+
+def pod_read(state: State, stimulus: PodRead) -> list[Instruction]:
+    """How a pod ended that nobody saw run."""
+    found = state.kubelet_rejections.read(stimulus.uid, stimulus.phase, stimulus.reason, stimulus.message, stimulus.now)
+    if found is None:
+        return []
+    rejection, event = found
+    state.measurements.kubelet_rejections[rejection.reason] += 1
+    state.complaints.append(rejection)
+    return [event]
 
 
 def bind_failed(state: State, stimulus: BindFailed) -> list[Instruction]:

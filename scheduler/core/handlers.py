@@ -8,7 +8,7 @@ from typing import Any
 from scheduler.api.objects import Namespace, ObjectMeta
 from scheduler.api.quantity import QuantityError
 from scheduler.core.bind_check import bind_due
-from scheduler.core.binding import bind_failed, pod_bound
+from scheduler.core.binding import bind_failed, pod_bound, pod_read
 from scheduler.core.binding_cycle import abandon, expire, follow_permits, object_changed, patch_answered
 from scheduler.core.changes import (
     ASSIGNED_POD_ADD,
@@ -20,7 +20,8 @@ from scheduler.core.changes import (
     pod_changes,
     pod_events,
 )
-from scheduler.core.instruction import Instruction
+from scheduler.core.instruction import Instruction, PodReference
+from scheduler.core.kubelet_rejections import COOLED_DOWN, RUNNING
 from scheduler.core.state import State
 from scheduler.core.stimulus import (
     BindDue,
@@ -36,6 +37,7 @@ from scheduler.core.stimulus import (
     PodApplied,
     PodBound,
     PodDeleted,
+    PodRead,
     SelectingObjectApplied,
     SelectingObjectDeleted,
     Stimulus,
@@ -62,11 +64,11 @@ def handle(state: State, stimulus: Stimulus) -> list[Instruction]:
 def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
     match stimulus:
         case PodApplied():
-            _pod_applied(state, stimulus)
+            return _pod_applied(state, stimulus)
         case PodDeleted():
             metadata = ObjectMeta(namespace=stimulus.namespace, name=stimulus.name, uid=stimulus.uid)
-            _pod_deleted(state, metadata, stimulus.now)
-        case PodBound() | BindFailed() | BindDue() | ObjectPatched() | ObjectPatchFailed():
+            return _pod_deleted(state, metadata, stimulus.now)
+        case PodBound() | BindFailed() | BindDue() | PodRead() | ObjectPatched() | ObjectPatchFailed():
             return _answered(state, stimulus)
         case NodeApplied():
             _node_applied(state, stimulus)
@@ -97,12 +99,13 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
             return [] if key is None else object_changed(state, key, stimulus.now)
         case Tick():
             state.queue.flush(stimulus.now)
+            _cool_down(state, stimulus.now)
             return expire(state, stimulus.now)
     return []
 
 
 def _answered(
-    state: State, answer: PodBound | BindFailed | BindDue | ObjectPatched | ObjectPatchFailed
+    state: State, answer: PodBound | BindFailed | BindDue | PodRead | ObjectPatched | ObjectPatchFailed
 ) -> list[Instruction]:
     match answer:
         case PodBound():
@@ -111,6 +114,8 @@ def _answered(
             return bind_failed(state, answer)
         case BindDue():
             return bind_due(state, answer)
+        case PodRead():
+            return pod_read(state, answer)
         case _:
             return patch_answered(state, answer)
 
@@ -119,6 +124,12 @@ def _move(
     state: State, resource: EventResource, action: ActionType, now: float, old: Any = None, new: Any = None
 ) -> None:
     state.queue.move_all(ClusterEvent(resource, action), now, old=old, new=new)
+
+
+def _cool_down(state: State, now: float) -> None:
+    cooling = state.kubelet_rejections.cooling
+    if cooling.active and cooling.expire(now):
+        state.queue.move_all(COOLED_DOWN, now)
 
 
 def _node_applied(state: State, stimulus: NodeApplied) -> None:
@@ -173,11 +184,11 @@ def _namespace(name: str, labels: Mapping[str, str]) -> Namespace:
     return Namespace(metadata=ObjectMeta(name=name, labels=dict(labels)))
 
 
-def _pod_applied(state: State, stimulus: PodApplied) -> None:
+def _pod_applied(state: State, stimulus: PodApplied) -> list[Instruction]:
     pod = PodInfo(stimulus.pod)
     if stimulus.pod.status.phase in _TERMINAL:
-        _pod_deleted(state, stimulus.pod.metadata, stimulus.now)
-    elif (error := unreadable(pod)) is not None:
+        return _pod_deleted(state, stimulus.pod.metadata, stimulus.now)
+    if (error := unreadable(pod)) is not None:
         state.report_bad("Pod", stimulus.pod.metadata, error)
         if stimulus.pod.spec.node_name:
             # It has a node, so it needs none from us any more.
@@ -189,6 +200,7 @@ def _pod_applied(state: State, stimulus: PodApplied) -> None:
             _assigned(state, pod, stimulus.now)
         else:
             _unassigned(state, pod, stimulus.now)
+    return []
 
 
 def unreadable(pod: PodInfo) -> str | None:
@@ -204,6 +216,8 @@ def unreadable(pod: PodInfo) -> str | None:
 
 def _assigned(state: State, pod: PodInfo, now: float) -> None:
     known = state.cache.apply_pod(pod)
+    if state.kubelet_rejections.unseen and pod.pod.status.phase == RUNNING:
+        state.kubelet_rejections.unseen.pop(pod.uid, None)
     if pod.uid in state.binding_cycles.before_bind:
         abandon(state, pod.uid, now)
     nominated = _nominated(state, pod.uid)
@@ -270,7 +284,7 @@ def _forget_assumed(state: State, uid: str, now: float) -> None:
         state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
 
 
-def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> None:
+def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> list[Instruction]:
     state.report_good("Pod", metadata)
     _leave_binding(state, metadata.uid, now)
     nominated = _nominated(state, metadata.uid)
@@ -280,6 +294,11 @@ def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> None:
     known = state.cache.remove_pod(metadata.uid)
     if known is not None:
         state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
+    if not state.kubelet_rejections.unseen:
+        return []
+    is_terminating = known is not None and known.pod.pod.metadata.deletion_timestamp is not None
+    reference = PodReference(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
+    return state.kubelet_rejections.left(reference, now, is_terminating=is_terminating)
 
 
 def _leave_binding(state: State, uid: str, now: float) -> None:

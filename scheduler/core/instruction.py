@@ -30,6 +30,12 @@ class BindPod(_Instruction, frozen=True):
     node_name: str
 
 
+class ReadPod(_Instruction, frozen=True):
+    """Read the pod once, to see how it ended; answered by PodRead."""
+
+    pod: PodReference
+
+
 class PatchObject(_Instruction, frozen=True):
     """Patch an object that the pod needs before it can be bound; answered by ObjectPatched or ObjectPatchFailed.
 
@@ -110,4 +116,4 @@ class AskExtender(_Instruction, frozen=True, kw_only=True):
     victims: dict[str, Victims] = {}
 
 
-Instruction: TypeAlias = AskExtender | BindPod | PatchObject | PatchPodStatus | RecordEvent
+Instruction: TypeAlias = AskExtender | BindPod | PatchObject | PatchPodStatus | ReadPod | RecordEvent

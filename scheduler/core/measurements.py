@@ -49,6 +49,8 @@ class Measurements:
         """By status code, of pods that Permit told to wait."""
         self.bind_checks: Counter[str] = Counter()
         """Nodes that were touched between decision and bind and so were filtered again, by FITS or REFUSED."""
+        self.kubelet_rejections: Counter[str] = Counter()
+        """Pods that we have bound and that their kubelet refused, by reason."""
         self.bad_objects: Counter[str] = Counter()
         """Objects that could not be understood, by kind."""
         self.hints: Counter[tuple[str, str, str]] = Counter()

@@ -14,6 +14,7 @@ from scheduler.cache.cache import Cache
 from scheduler.core.batching import Batching, Signer
 from scheduler.core.binding_cycles import BindingCycle, BindingCycles
 from scheduler.core.changes import ASSIGNED_POD_DELETE
+from scheduler.core.kubelet_rejections import COOLING, COOLING_EVENTS, KubeletRejection, KubeletRejections
 from scheduler.core.measurements import Measurements
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
@@ -34,6 +35,8 @@ _MISSING_RULE_EVENTS = (
     ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN),
     ClusterEvent(EventResource.DEVICE_CLASS, ActionType.ALL),
 )
+_OWN_EVENTS = {MISSING_RULE: _MISSING_RULE_EVENTS, COOLING: COOLING_EVENTS}
+"""Of what stands where a rejecting plugin stands and is none."""
 
 
 class Binding(msgspec.Struct):
@@ -71,7 +74,7 @@ class PluginFault:
     error: str
 
 
-Complaint: TypeAlias = BadObject | PluginFault
+Complaint: TypeAlias = BadObject | PluginFault | KubeletRejection
 """What is wrong and shows in no decision."""
 
 
@@ -90,6 +93,7 @@ class State:
         self.cache = cache
         self.bindings: dict[str, Binding] = {}
         self.binding_cycles = BindingCycles()
+        self.kubelet_rejections = KubeletRejections()
         self.measurements = Measurements()
         self.complaints: list[Complaint] = []
         """New since the application last took them."""
@@ -103,7 +107,9 @@ class State:
             backoff=backoff,
             sign=Signer(profiles, self.plugin_failed).sign,
         )
-        self.batching = Batching(profiles, cache, self.queue, batching, chance, self.plugin_failed)
+        self.batching = Batching(
+            profiles, cache, self.queue, batching, chance, self.plugin_failed, self.kubelet_rejections.cooling
+        )
         self._events: dict[tuple[str, str], tuple[ClusterEvent, ...]] = {}
         self._interest: dict[ClusterEvent, bool] = {}
 
@@ -143,8 +149,8 @@ class State:
         return status
 
     def _events_of(self, pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:
-        if plugin == MISSING_RULE:
-            return _MISSING_RULE_EVENTS
+        if plugin in _OWN_EVENTS:
+            return _OWN_EVENTS[plugin]
         key = (pod.pod.spec.scheduler_name, plugin)
         if key not in self._events:
             profile = self.profile_of(pod)
@@ -155,7 +161,7 @@ class State:
         """Whether an event can help any pod at all."""
         found = self._interest.get(event)
         if found is None:
-            registered = [*_MISSING_RULE_EVENTS]
+            registered = [each for events in _OWN_EVENTS.values() for each in events]
             for profile in self.profiles.values():
                 for plugin in profile.rejecting:
                     registered += profile.events_of(plugin)
@@ -165,7 +171,7 @@ class State:
     def _hint(self, pod: PodInfo, plugin: str, event: ClusterEvent, old: Any, new: Any) -> Hint:
         """A plugin that fails is not believed: the pod is tried again (kube-scheduler 1.37: isPodWorthRequeuing)."""
         profile = self.profile_of(pod)
-        if plugin == MISSING_RULE or profile is None:
+        if plugin in _OWN_EVENTS or profile is None:
             return Hint.QUEUE
         try:
             answer = profile.queueing_hint(plugin, pod, event, old, new, self.cache.table)

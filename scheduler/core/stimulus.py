@@ -122,6 +122,15 @@ class BindDue(_Stimulus, frozen=True):
     uid: str
 
 
+class PodRead(_Stimulus, frozen=True):
+    """What a ReadPod instruction found in the pod's status; all "" when the pod is gone or could not be read."""
+
+    uid: str
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+
+
 class ObjectPatched(_Stimulus, frozen=True):
     """The API server took a PatchObject instruction; ``resource_version`` is the object's new one."""
 
@@ -183,6 +192,7 @@ Stimulus: TypeAlias = (
     | PodBound
     | BindFailed
     | BindDue
+    | PodRead
     | ExtenderAnswered
     | ExtenderFailed
     | ObjectPatched

@@ -1,7 +1,7 @@
 """Carries out the core's instructions: bounded in number, in order for each pod, binds before the rest but not alone.
 
-Instructions go in through ``submit``, in the event loop, and never block. PodBound, BindFailed, ObjectPatched and ObjectPatchFailed
-come back through ``deliver``. What a bind waits for goes in the lane of binds.
+Instructions go in through ``submit``, in the event loop, and never block. PodBound, BindFailed, ObjectPatched, ObjectPatchFailed
+and PodRead come back through ``deliver``. What a bind waits for goes in the lane of binds.
 kube-scheduler 1.37: binding cycle, API dispatcher.
 """
 
@@ -13,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from scheduler.core.instruction import BindPod, Instruction, PatchObject, PatchPodStatus, RecordEvent
+from scheduler.core.instruction import BindPod, Instruction, PatchObject, PatchPodStatus, ReadPod, RecordEvent
 from scheduler.core.stimulus import Stimulus
 from scheduler.kube.binder import Binder
 from scheduler.kube.events import MAX_QUEUED, EventJob, EventRecorder
 from scheduler.kube.jobs import Job, Lane, LaneQueues
 from scheduler.kube.patcher import Patcher
+from scheduler.kube.pod_reader import PodReader
 from scheduler.kube.status import StatusJob, StatusWriter
 from scheduler.kube.timing import Timing, TokenBucket
 from scheduler.kube.transport import Transport
@@ -69,7 +70,7 @@ class Dispatcher:
 
         Args:
             transport: where requests go.
-            deliver: called with the answer to each BindPod and each PatchObject, once.
+            deliver: called with the answer to each BindPod, PatchObject and ReadPod, once.
             hostname: of this process, for ``reportingInstance`` of Events.
             timing: time and chance.
             limits: how much to do at once.
@@ -82,6 +83,7 @@ class Dispatcher:
         limits = limits or Limits()
         self.binder = Binder(transport, deliver, self._timing, may_bind)
         self.patcher = Patcher(transport, deliver, self._timing)
+        self.pod_reader = PodReader(transport, deliver, self._timing)
         self.status = StatusWriter(transport, self._timing)
         self.events = EventRecorder(
             transport, self._timing, self._submit, hostname=hostname, max_queued=limits.queued_events
@@ -119,6 +121,8 @@ class Dispatcher:
                 if chain and isinstance(chain[-1], StatusJob) and chain[-1].merge(instruction):
                     return
                 self._submit(self.status.job(instruction))
+            case ReadPod():
+                self._submit(self.pod_reader.job(instruction))
             case RecordEvent():
                 self.events.record(instruction)
 

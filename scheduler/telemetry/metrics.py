@@ -11,6 +11,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from scheduler.batch.outcomes import Attempt, Bypass, Flush
+from scheduler.core.kubelet_rejections import USUAL_REASONS
 from scheduler.core.measurements import ERROR, FITS, REFUSED, SCHEDULED, UNSCHEDULABLE, Histogram
 from scheduler.core.state import State
 from scheduler.profile.failure import Stage
@@ -36,6 +37,7 @@ class SchedulerCollector(Collector):
         yield from self._batch()
         yield from self._faults()
         yield self._bind_checks()
+        yield from self._kubelet_rejections()
         yield self._cache_size()
 
     def _attempts(self) -> Iterator[Metric]:
@@ -193,6 +195,30 @@ class SchedulerCollector(Collector):
         for result in (FITS, REFUSED):
             checks.add_metric([result], self._state.measurements.bind_checks[result])
         return checks
+
+    def _kubelet_rejections(self) -> Iterator[Metric]:
+        rejections, counts = self._state.kubelet_rejections, self._state.measurements.kubelet_rejections
+        rejected = CounterMetricFamily(
+            "scheduler_kubelet_rejections",
+            "Pods that were bound by this scheduler and that their kubelet refused, by the reason in their status.",
+            labels=["reason"],
+        )
+        for reason in sorted({*USUAL_REASONS, *counts}):
+            rejected.add_metric([reason], counts[reason])
+        yield rejected
+        reads = CounterMetricFamily(
+            "scheduler_ended_pod_reads",
+            "Pods that ended before they were seen running, by whether they were read to learn why.",
+            labels=["result"],
+        )
+        reads.add_metric(["read"], rejections.reads)
+        reads.add_metric(["skipped"], rejections.skipped_reads)
+        yield reads
+        yield GaugeMetricFamily(
+            "scheduler_cooling_nodes",
+            "Nodes that are kept from one kind of pods for a while, because their kubelet refused one; counted for each kind.",
+            value=len(rejections.cooling),
+        )
 
     def _cache_size(self) -> Metric:
         size = GaugeMetricFamily("scheduler_cache_size", "Objects in the cache.", labels=["type"])

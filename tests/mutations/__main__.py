@@ -22,6 +22,7 @@ import yaml  # noqa: F401
 
 from tests.mutations.app import MUTANTS as APP
 from tests.mutations.batch import MUTANTS as BATCH
+from tests.mutations.beside_others import MUTANTS as BESIDE_OTHERS
 from tests.mutations.binding_cycle import MUTANTS as BINDING_CYCLE
 from tests.mutations.core import MUTANTS as CORE
 from tests.mutations.inter_pod_affinity import MUTANTS as INTER_POD_AFFINITY
@@ -47,6 +48,7 @@ from tests.mutations.volumes import MUTANTS as VOLUMES
 MUTANTS = (
     *BATCH,
     *BINDING_CYCLE,
+    *BESIDE_OTHERS,
     *NOMINATED,
     *CORE,
     *QUEUE,

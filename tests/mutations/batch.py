@@ -141,8 +141,8 @@ MUTANTS = (
     # Nominated pods are looked at when nothing is cached only.
     Mutant(
         "scheduler/core/batching.py",
-        "instead = self._refusals(pod, evaluation) if self._nominator.node_of else NOTHING_INSTEAD",
-        "instead = NOTHING_INSTEAD",
+        "if self._nominator.node_of or avoided else",
+        "if avoided else",
         (f"{NOMINATED}::test_the_best_node_is_kept_for_a_nominated_pod",),
     ),
     # Nominated pods of any priority are ahead.

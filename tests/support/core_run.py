@@ -22,6 +22,7 @@ from scheduler.core.stimulus import (
     PodApplied,
     PodBound,
     PodDeleted,
+    PodRead,
     Tick,
 )
 from scheduler.profile.profile import Profile
@@ -72,6 +73,10 @@ class Core:
 
     def patch_failed(self, number: int, error: str = "refused", *, at: float = 0.0) -> list[Instruction]:
         return self.scheduler.handle(ObjectPatchFailed(now=at, number=number, error=error))
+
+    def pod_read(self, pod: Pod, phase: str = "", reason: str = "", *, at: float = 0.0) -> list[Instruction]:
+        found = PodRead(now=at, uid=pod.metadata.uid, phase=phase, reason=reason, message="kubelet's words")
+        return self.scheduler.handle(found)
 
     def tick(self, at: float) -> list[Instruction]:
         return self.scheduler.handle(Tick(now=at))

@@ -56,8 +56,12 @@ class Straw:
             wall=lambda: START + asyncio.get_running_loop().time(),
             clock=lambda: self.clock,
             on_cycle=lambda result, seconds: self.log.append(f"cycle {result.pod} {seconds:.3f}"),
-            on_complaint=lambda about: self.log.append(f"complaint {about.error}"),
+            on_complaint=self.complain,
         )
+
+    def complain(self, about: Complaint) -> None:
+        assert isinstance(about, BadObject | PluginFault)
+        self.log.append(f"complaint {about.error}")
 
     def handle(self, stimulus: Stimulus) -> list[Instruction]:
         if self.error is not None:

@@ -451,6 +451,7 @@ def test_the_signatures_of_pods_that_were_decided_on_are_remembered_up_to_a_boun
         core.pods(pod)
         core.bound(pod, core.decide().node_name)
         core.pod_gone(pod)
+        core.pod_read(pod)
 
     assert REMEMBERED_SHAPES <= signatures_of(core) <= REMEMBERED_SHAPES + 16
 

@@ -276,6 +276,7 @@ def test_as_many_go_by_unchecked_as_was_drawn() -> None:
         BatchOptions(max_age_seconds=0.0, verify_fraction=0.5),
         lambda: next(draws),
         lambda _failure, _pod: None,
+        core.state.kubelet_rejections.cooling,
     )
     verified = core.state.batching.counters.verified
     so_far = [(core.decide().batch, verified["reprise"])[1] for _ in range(12)]
