@@ -15,6 +15,13 @@ class HostPort(NamedTuple):
     port: int
 
 
+def conflict(port: HostPort, other: HostPort) -> bool:
+    """Whether two pods with these ports cannot be on one node; ``::`` is an address like others."""
+    if (port.protocol, port.port) != (other.protocol, other.port):
+        return False
+    return port.host_ip == other.host_ip or ANY_IP in (port.host_ip, other.host_ip)
+
+
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     """Ports above 0 of restartable init containers, then of containers; empty address is 0.0.0.0, empty protocol TCP."""
     sidecars = [container for container in spec.init_containers or () if container.restart_policy == "Always"]

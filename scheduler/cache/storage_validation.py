@@ -13,8 +13,8 @@ from scheduler.cache.csi_columns import UNLIMITED
 from scheduler.cache.pod_facts import VOLUMES
 from scheduler.cache.storage import claims_of
 from scheduler.cache.volume_counts import all_claims_of
-from scheduler.cache.volume_uses import Disk, disks_of
 from scheduler.framework.attached_volumes import Attached, AttachError, attached_by, attached_without_pods
+from scheduler.framework.disks import Disk, disks_of
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.volume_facts import read_volume
 

@@ -1,8 +1,4 @@
-"""VolumeUses: which volumes the pods of each node use, by volume instead of by node: a pod asks for few of them.
-
-Inline disks conflict as kube-scheduler 1.37's VolumeRestrictions has it: two users of one disk, unless both only read it; an
-Amazon disk always; two RBD images when they share a monitor, the pool and the name.
-"""
+"""VolumeUses: which volumes the pods of each node use, by volume instead of by node: a pod asks for few of them."""
 
 from __future__ import annotations
 
@@ -10,10 +6,8 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from scheduler.api.objects import Volume
+from scheduler.framework.disks import Disk, disks_of
 from scheduler.framework.pod_info import PodInfo
-
-Disk: TypeAlias = tuple[str, ...]
-"""What tells one disk from another; an RBD image is one disk for each of its monitors."""
 
 _Counts: TypeAlias = dict[int, int]
 
@@ -26,20 +20,6 @@ class _Users:
     def __init__(self) -> None:
         self.rows: _Counts = {}
         self.writing: _Counts = {}
-
-
-def disks_of(volume: Volume) -> Iterator[tuple[Disk, bool]]:
-    """The inline disks of a volume, each with whether it is only read; an Amazon disk counts as written to."""
-    if volume.gce_persistent_disk is not None:
-        yield ("gce", volume.gce_persistent_disk.pd_name), volume.gce_persistent_disk.read_only
-    if volume.aws_elastic_block_store is not None:
-        yield ("aws", volume.aws_elastic_block_store.volume_id), False
-    if volume.iscsi is not None:
-        yield ("iscsi", volume.iscsi.iqn), volume.iscsi.read_only
-    if volume.rbd is not None:
-        source = volume.rbd
-        for monitor in sorted(set(source.monitors or ())):
-            yield ("rbd", monitor, source.pool, source.image), source.read_only
 
 
 class VolumeUses:

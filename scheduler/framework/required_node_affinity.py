@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from scheduler.api.objects import NodeSelectorRequirement, NodeSelectorTerm
-from scheduler.api.selectors import Term, compile_node_selector
+from scheduler.api.objects import Node, NodeSelectorRequirement, NodeSelectorTerm
+from scheduler.api.selectors import NODE_NAME_FIELD, Term, compile_node_selector
 from scheduler.framework.node_selection import matches_any_term, matches_labels
 from scheduler.framework.ops import Bools
 from scheduler.framework.pod_info import PodInfo
@@ -29,6 +29,33 @@ class RequiredNodeAffinity(NamedTuple):
         matched = matches_labels(self.node_selector, nodes)
         # A term that cannot be read is one that does not match.
         return matched if self.terms is None else matched & matches_any_term(self.terms, nodes)
+
+    def matches_node(self, node: Node) -> bool:
+        """As ``matches``, of a node as an object."""
+        if not self.selects_labels_of(node):
+            return False
+        return self.terms is None or any(matches_term(term, node) for term in self.terms)
+
+    def selects_labels_of(self, node: Node) -> bool:
+        """Whether the node has the labels of ``node_selector``."""
+        labels = node.metadata.labels or {}
+        return all(labels.get(key) == value for key, value in self.node_selector.items())
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a term cannot be read."""
+        return any(term.errors for term in self.terms or ())
+
+
+def matches_term(term: Term, node: Node) -> bool:
+    """Whether a node meets all conditions of a term. A field other than its name is ""."""
+    if term.errors:
+        return False
+    labels = node.metadata.labels or {}
+    if not all(requirement.matches(labels) for requirement in term.labels):
+        return False
+    names = {NODE_NAME_FIELD: node.metadata.name}
+    return all((names.get(field.key, "") == field.value) is not field.negated for field in term.fields)
 
 
 def required_node_affinity(pod: PodInfo) -> RequiredNodeAffinity:

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from scheduler.api import field_errors
+from scheduler.api.objects import Node, NodeSelectorTerm
 from scheduler.api.objects import NodeAffinity as NodeAffinityRules
-from scheduler.api.objects import NodeSelectorTerm
 from scheduler.api.selectors import (
     IN,
     NODE_NAME_FIELD,
@@ -35,8 +35,10 @@ from scheduler.framework.plugin import (
     SignPlugin,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, queue_if
 from scheduler.framework.required_node_affinity import (
     RequiredNodeAffinity,
+    matches_term,
     required_node_affinity,
     signed_required,
     signed_term,
@@ -138,6 +140,19 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePlugi
 
     def events_to_register(self) -> tuple[ClusterEvent, ...]:
         return (ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),)
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        """Also when only ``addedAffinity`` is met from now on: kube-scheduler looks at the pod's own affinity alone then."""
+        required = required_node_affinity(pod)
+        if not self._allows(new):
+            return Hint.SKIP
+        if not required.matches_node(new):
+            # A term that cannot be read may be one that matches.
+            return queue_if(required.has_errors and required.selects_labels_of(new))
+        return queue_if(old is None or not self._allows(old) or not required.matches_node(old))
+
+    def _allows(self, node: Node) -> bool:
+        return self._enforced is None or any(matches_term(term, node) for term in self._enforced)
 
 
 _NO_RULES = NodeAffinityRules()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from scheduler.framework.plugin import (
     SignPlugin,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, queue_if
 from scheduler.framework.status import SKIP, Code, Reason
 from scheduler.framework.verdicts import Verdicts
 from scheduler.framework.view import NodeView
@@ -74,6 +76,11 @@ class NodeDeclaredFeatures(PreFilterPlugin, FilterPlugin, EnqueueExtensions, Sig
             ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE),
             ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        if event.resource is EventResource.TARGET_POD:
+            return queue_if(required_features(old.pod.spec) != required_features(new.pod.spec))
+        return queue_if(old is None or (old.status.declared_features or []) != (new.status.declared_features or []))
 
 
 def required_features(spec: PodSpec) -> tuple[str, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from scheduler.api.ports import conflict
 from scheduler.framework import ops
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.columns import same_verdict
@@ -16,6 +19,7 @@ from scheduler.framework.plugin import (
     SignPlugin,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, had_room, queue_if
 from scheduler.framework.status import SKIP, Code, Reason
 from scheduler.framework.view import NodeView
 
@@ -52,3 +56,10 @@ class NodePorts(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlugin):
             ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE),
             ClusterEvent(EventResource.NODE, ActionType.ADD),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        if event.resource is EventResource.NODE:
+            return Hint.QUEUE
+        freed: PodInfo = old
+        wanted = pod.host_ports
+        return queue_if(had_room(freed) and any(conflict(mine, port) for mine in wanted for port in freed.host_ports))

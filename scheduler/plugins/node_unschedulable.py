@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scheduler.api.taints import UNSCHEDULABLE_TAINT, is_tolerated
 from scheduler.framework import ops
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
@@ -17,6 +19,7 @@ from scheduler.framework.plugin import (
     SignPlugin,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, queue_if
 from scheduler.framework.status import Code, Reason
 from scheduler.framework.view import NodeView
 
@@ -47,6 +50,11 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPl
             ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT),
             ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_TOLERATION),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        if event.resource is EventResource.TARGET_POD:
+            return queue_if(_tolerates_cordon(new))
+        return queue_if(not new.spec.unschedulable and (old is None or old.spec.unschedulable))
 
 
 def _tolerates_cordon(pod: PodInfo) -> bool:

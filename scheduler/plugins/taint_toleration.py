@@ -5,9 +5,12 @@ Both rules look at a node's list of taints only, so they are evaluated once per 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 
-from scheduler.api.objects import Taint
+from scheduler.api.objects import Node, Taint, Toleration
 from scheduler.api.taints import HARD_EFFECTS, PREFER_NO_SCHEDULE, is_tolerated
 from scheduler.framework import ops
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
@@ -25,6 +28,7 @@ from scheduler.framework.plugin import (
     SignPlugin,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, queue_if
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
 from scheduler.framework.verdicts import Verdicts
 from scheduler.framework.view import NodeView
@@ -73,12 +77,25 @@ class TaintToleration(PreFilterPlugin, FilterPlugin, PreScorePlugin, NormalizePl
             ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_TOLERATION),
         )
 
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        if event.resource is EventResource.TARGET_POD:
+            return Hint.QUEUE
+        return queue_if(not _refuses(new, pod) and (old is None or _refuses(old, pod)))
+
+
+def _refuses(node: Node, pod: PodInfo) -> bool:
+    return _has_untolerated(node.spec.taints or (), pod.pod.spec.tolerations or ())
+
+
+def _has_untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> bool:
+    return any(taint.effect in HARD_EFFECTS and not is_tolerated(taint, tolerations) for taint in taints)
+
 
 def _refused_by_taints(pod: PodInfo) -> Verdicts[tuple[Taint, ...]]:
     tolerations = pod.pod.spec.tolerations or ()
 
     def refused(taints: tuple[Taint, ...]) -> bool:
-        return any(taint.effect in HARD_EFFECTS and not is_tolerated(taint, tolerations) for taint in taints)
+        return _has_untolerated(taints, tolerations)
 
     return Verdicts(refused, np.bool_)
 

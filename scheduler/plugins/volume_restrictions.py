@@ -12,6 +12,7 @@ from scheduler.api.storage import READ_WRITE_ONCE_POD
 from scheduler.framework import ops
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.columns import same_verdict
+from scheduler.framework.disks import share_disk
 from scheduler.framework.facet import Facet, Input
 from scheduler.framework.ops import Masks
 from scheduler.framework.plugin import (
@@ -24,6 +25,7 @@ from scheduler.framework.plugin import (
     Unsignable,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, queue_if
 from scheduler.framework.status import SKIP, Code, Reason, Status
 from scheduler.framework.view import NodeView
 
@@ -91,6 +93,29 @@ class VolumeRestrictions(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignP
             ClusterEvent(EventResource.NODE, ActionType.ADD),
             ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        namespace = pod.pod.metadata.namespace
+        match event.resource:
+            case EventResource.PERSISTENT_VOLUME_CLAIM:
+                return queue_if(new.metadata.namespace == namespace and new.metadata.name in _claims(pod))
+            case EventResource.ASSIGNED_POD:
+                freed: PodInfo = old
+                # Whether the claim is for one pod at a time is not looked at.
+                return queue_if(
+                    freed.pod.metadata.namespace == namespace
+                    and (_claims(pod) & _claims(freed) or _share_a_disk(pod, freed))
+                )
+        return Hint.QUEUE
+
+
+def _claims(pod: PodInfo) -> set[str]:
+    sources = (volume.persistent_volume_claim for volume in pod.storage_volumes)
+    return {source.claim_name for source in sources if source is not None}
+
+
+def _share_a_disk(pod: PodInfo, other: PodInfo) -> bool:
+    return any(share_disk(mine, theirs) for mine in pod.storage_volumes for theirs in other.storage_volumes)
 
 
 def _is_disk(volume: Volume) -> bool:

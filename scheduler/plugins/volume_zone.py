@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from scheduler.api.selectors import IN, LabelRequirement
-from scheduler.api.storage import WAIT_FOR_FIRST_CONSUMER, PersistentVolume, class_of_claim
+from scheduler.api.storage import WAIT_FOR_FIRST_CONSUMER, PersistentVolume, PersistentVolumeClaim, class_of_claim
 from scheduler.framework import ops
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.columns import same_verdict
@@ -22,6 +22,7 @@ from scheduler.framework.plugin import (
     Unsignable,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, queue_if
 from scheduler.framework.status import SKIP, Code, Reason, Status
 from scheduler.framework.storage import Storage
 from scheduler.framework.view import NodeView
@@ -91,6 +92,27 @@ class VolumeZone(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlugin):
             ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, changes),
             ClusterEvent(EventResource.PERSISTENT_VOLUME, changes),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        match event.resource:
+            case EventResource.STORAGE_CLASS:
+                return queue_if(new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER)
+            case EventResource.PERSISTENT_VOLUME_CLAIM:
+                return queue_if(_uses(pod, new))
+            case EventResource.PERSISTENT_VOLUME:
+                return queue_if(old is None or _zones_of(old) != _zones_of(new))
+        return Hint.QUEUE
+
+
+def _uses(pod: PodInfo, claim: PersistentVolumeClaim) -> bool:
+    if claim.metadata.namespace != pod.pod.metadata.namespace:
+        return False
+    sources = (volume.persistent_volume_claim for volume in pod.storage_volumes)
+    return any(source is not None and source.claim_name == claim.metadata.name for source in sources)
+
+
+def _zones_of(volume: PersistentVolume) -> dict[str, frozenset[str]]:
+    return {label.key: frozenset(label.values) for label in _topology_of(volume)}
 
 
 def _is_met(requirement: LabelRequirement, nodes: NodeView) -> Bools:

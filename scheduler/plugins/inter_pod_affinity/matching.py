@@ -70,14 +70,14 @@ def _find_own(pod: PodInfo, nodes: NodeView) -> OwnTerms:
         affinity if terms.required_affinity else None,
         tuple(dict.fromkeys(term.topology_key for term in terms.required_affinity)),
         affinity.matches(metadata.namespace, metadata.labels or {}, is_terminating=False),
-        tuple(Counted(term.topology_key, _match(term, nodes)) for term in terms.required_anti_affinity),
-        tuple(Counted(term.topology_key, _match(term, nodes), weight) for weight, term in terms.preferred),
+        tuple(Counted(term.topology_key, match_of(term, nodes)) for term in terms.required_anti_affinity),
+        tuple(Counted(term.topology_key, match_of(term, nodes), weight) for weight, term in terms.preferred),
         version,
     )
 
 
-def _match(term: AffinityTerm, nodes: NodeView) -> PodMatch:
-    # Pods that are being deleted count as well.
+def match_of(term: AffinityTerm, nodes: NodeView) -> PodMatch:
+    """The pods that a term is about. Those that are being deleted count as well."""
     return PodMatch((_selection(term, nodes),))
 
 

@@ -24,9 +24,10 @@ from scheduler.framework.plugin import (
     PreScorePlugin,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, queue_if
 from scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
-from scheduler.plugins.inter_pod_affinity import preferred, required
+from scheduler.plugins.inter_pod_affinity import hints, preferred, required
 from scheduler.plugins.inter_pod_affinity.args import InterPodAffinityArgs, validate
 from scheduler.plugins.inter_pod_affinity.domains import Weights
 from scheduler.plugins.inter_pod_affinity.matching import depends_on_namespaces, own_terms
@@ -176,3 +177,18 @@ class InterPodAffinity(
             # Not upstream's: labels of a namespace decide which pods a term is about, and nothing else may happen afterwards.
             ClusterEvent(EventResource.NAMESPACE, ActionType.ALL),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        match event.resource:
+            case EventResource.ASSIGNED_POD:
+                return hints.after_pod_change(pod, old, new, nodes)
+            case EventResource.NODE:
+                return hints.after_node_change(pod, old, new, nodes)
+            case EventResource.NAMESPACE:
+                changed = old if new is None else new
+                return queue_if(self.reads_namespace(pod, nodes, changed.metadata.name))
+        return Hint.QUEUE
+
+    def hint_key(self, pod: PodInfo) -> tuple[tuple[str, str], ...]:
+        """Terms of others look at labels: in a signature are those that some term looks at when the pod is decided on."""
+        return tuple(sorted((pod.pod.metadata.labels or {}).items()))

@@ -22,9 +22,11 @@ from scheduler.framework.plugin import (
     SignPlugin,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, had_room, queue_if
 from scheduler.framework.resource_scoring import takes_part
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
+from scheduler.plugins.node_resources_fit import hints
 from scheduler.plugins.node_resources_fit.args import NodeResourcesFitArgs, validate
 from scheduler.plugins.node_resources_fit.strategies import strategy_of
 
@@ -116,6 +118,22 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE_POD_SCALE_DOWN),
             ClusterEvent(EventResource.TARGET_POD, ActionType.UPDATE_POD_SCALE_DOWN),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        """Of resources that are ignored kube-scheduler asks a node to have enough here, although Filter does not."""
+        match event.resource:
+            case EventResource.NODE:
+                return hints.after_node_change(self._requests(pod), old, new)
+            case EventResource.DEVICE_CLASS:
+                return hints.after_device_class_change(pod, old, new)
+            case EventResource.ASSIGNED_POD if event.action == ActionType.DELETE:
+                return queue_if(had_room(old))
+            case EventResource.ASSIGNED_POD:
+                return hints.after_scale_down(pod, old, new)
+        return Hint.QUEUE
+
+    def hint_key(self, pod: PodInfo) -> tuple[frozenset[str], frozenset[str]]:
+        return frozenset(pod.requests), frozenset(pod.accounted_requests)
 
     def _requests(self, pod: PodInfo) -> dict[str, int]:
         """What Filter looks at, in the order of its reasons; a resource that is not asked for is not looked at."""

@@ -28,8 +28,10 @@ from scheduler.framework.plugin import (
     Unsignable,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.status import SKIP, Code, Reason
 from scheduler.framework.view import NodeView
+from scheduler.plugins.node_volume_limits import hints
 
 _EXCEEDED = 0
 _FIRST_DRIVER = 1
@@ -100,6 +102,16 @@ class NodeVolumeLimits(PreFilterPlugin, FilterPlugin, EnqueueExtensions, SignPlu
             ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD),
             ClusterEvent(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        match event.resource:
+            case EventResource.CSI_NODE:
+                return hints.after_csi_node_change(old, new)
+            case EventResource.ASSIGNED_POD:
+                return hints.after_pod_deleted(old)
+            case EventResource.PERSISTENT_VOLUME_CLAIM:
+                return hints.after_claim_added(pod, new)
+        return hints.after_attachment_deleted(pod, old)
 
 
 def _prepare(state: CycleState, pod: PodInfo, nodes: NodeView) -> None:

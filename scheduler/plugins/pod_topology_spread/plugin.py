@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,11 @@ from scheduler.framework.plugin import (
     Unsignable,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.required_node_affinity import signed_required
 from scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
-from scheduler.plugins.pod_topology_spread import hard, soft
+from scheduler.plugins.pod_topology_spread import hard, hints, soft
 from scheduler.plugins.pod_topology_spread.args import (
     DO_NOT_SCHEDULE,
     SCHEDULE_ANYWAY,
@@ -208,6 +209,23 @@ class PodTopologySpread(
                 ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT,
             ),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        constraints = self._constraints(pod, DO_NOT_SCHEDULE, nodes)
+        match event.resource:
+            case EventResource.ASSIGNED_POD:
+                return hints.after_pod_change(pod, constraints, old, new)
+            case EventResource.TARGET_POD:
+                return hints.after_own_change(constraints, old, new)
+        return hints.after_node_change(constraints, old, new)
+
+    def hint_key(self, pod: PodInfo) -> Hashable:
+        """For default constraints: what a selector is deduced from, which the cluster's part of a signature has else."""
+        if pod.pod.spec.topology_spread_constraints or not self._has_hard_defaults:
+            return ()
+        metadata = pod.pod.metadata
+        owners = tuple(one for one in metadata.owner_references or () if one.controller)
+        return metadata.namespace, tuple(sorted((metadata.labels or {}).items())), owners
 
 
 def _token(constraints: tuple[Constraint, ...] | None, nodes: NodeView) -> tuple[int, ...]:

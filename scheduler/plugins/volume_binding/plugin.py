@@ -34,8 +34,10 @@ from scheduler.framework.plugin import (
     Unsignable,
 )
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.queueing_hint import Hint, queue_if
 from scheduler.framework.status import SKIP, SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
+from scheduler.plugins.volume_binding import hints
 from scheduler.plugins.volume_binding.args import VolumeBindingArgs, validate
 from scheduler.plugins.volume_binding.binding import BindingError, VolumeWork
 from scheduler.plugins.volume_binding.catalogue import CapacityCatalogue
@@ -197,6 +199,20 @@ class VolumeBinding(
             ClusterEvent(EventResource.CSI_DRIVER, ActionType.UPDATE),
             ClusterEvent(EventResource.CSI_STORAGE_CAPACITY, either),
         )
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        match event.resource:
+            case EventResource.STORAGE_CLASS:
+                return queue_if(old is None or hints.topologies(old) != hints.topologies(new))
+            case EventResource.PERSISTENT_VOLUME_CLAIM:
+                return queue_if(hints.uses_claim(pod.pod, new))
+            case EventResource.CSI_NODE:
+                return queue_if(old is None or hints.migrated(old) != hints.migrated(new))
+            case EventResource.CSI_DRIVER:
+                return queue_if(hints.stopped_limiting(old, new) and hints.may_use(pod.pod, new))
+            case EventResource.CSI_STORAGE_CAPACITY:
+                return queue_if(old is None or hints.grew(old, new))
+        return Hint.QUEUE
 
 
 def _read(state: CycleState) -> Plan | None:

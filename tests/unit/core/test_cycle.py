@@ -230,7 +230,7 @@ def test_the_same_failure_again_is_an_event_and_no_patch() -> None:
     )
     shown = msgspec.convert({"conditions": [condition]}, PodStatus)
     core.pods(msgspec.structs.replace(changed(pod, version="2"), status=shown))
-    core.nodes(make_node("n2", allocatable={"cpu": "1"}), at=9.0)
+    core.nodes(make_node("n2", allocatable={"cpu": "5"}), at=9.0)
     core.node_gone("n2", at=9.0)
     result = core.decide(9.0)
 

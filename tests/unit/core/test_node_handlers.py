@@ -70,7 +70,7 @@ def test_another_node_of_the_name_is_a_new_one() -> None:
     core = Core()
     core.nodes(make_node("n1", uid="first"))
     pod = waits(core, make_pod(requests={"cpu": "5"}))
-    core.nodes(make_node("n1", uid="second"), at=9.0)
+    core.nodes(make_node("n1", uid="second", allocatable={"cpu": "8"}), at=9.0)
 
     assert core.rooms(pod) == ["active"]
 
