@@ -20,7 +20,14 @@ from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
 from scheduler.core.stimulus import BindDue
 from scheduler.core.story import Header, RecordingScheduler
-from scheduler.kube.access import REQUIRED, AccessReviewError, missing_rights, rights_to_patch, rights_to_watch
+from scheduler.kube.access import (
+    REQUIRED,
+    RIGHTS_TO_PREEMPT,
+    AccessReviewError,
+    missing_rights,
+    rights_to_patch,
+    rights_to_watch,
+)
 from scheduler.kube.dispatcher import Dispatcher, Unfinished
 from scheduler.kube.reflector import Reflector
 from scheduler.kube.resources import watched_resources
@@ -75,6 +82,8 @@ class Runtime:
         patched = sorted({kind for profile in configuration.profiles for kind in profile.patched_kinds()})
         watched = watched_resources({kind for profile in configuration.profiles for kind in profile.watched_kinds()})
         self._rights = (*REQUIRED, *rights_to_watch(watched), *rights_to_patch(patched))
+        if any(profile.post_filter for profile in configuration.profiles):
+            self._rights = (*self._rights, *RIGHTS_TO_PREEMPT)
         self._on_cycle = on_cycle
         self._timing = Timing()
         self.dispatcher = Dispatcher(transport, self._deliver, hostname=hostname, may_bind=self._may_bind)

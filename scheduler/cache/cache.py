@@ -131,6 +131,20 @@ class Cache:
             self._remove(known)
         return known
 
+    def take_out(self, uid: str) -> CachedPod:
+        """Let a known pod take no room for a while: what if it went. ``put_back`` takes what is returned.
+
+        Raises:
+            KeyError: the pod is not known.
+        """
+        known = self._pods[uid]
+        self._remove(known)
+        return known
+
+    def put_back(self, known: CachedPod) -> None:
+        """Undo ``take_out``."""
+        self._add(known)
+
     def pod(self, uid: str) -> CachedPod | None:
         return self._pods.get(uid)
 

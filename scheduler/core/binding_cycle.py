@@ -15,6 +15,7 @@ from scheduler.core.asking import ask, error_of
 from scheduler.core.binding_cycles import BindingCycle
 from scheduler.core.changes import ASSIGNED_POD_DELETE, placed
 from scheduler.core.failure import (
+    REASON_ERROR,
     REASON_UNSCHEDULABLE,
     Failure,
     failure_instructions,
@@ -74,6 +75,9 @@ def follow_permits(state: State, now: float) -> list[Instruction]:
         state.measurements.permit_waited(verdict.code.label, now - cycle.wait.since)
         if verdict.code is Code.SUCCESS:
             instructions += _permitted(state, cycle, now)
+        elif not verdict.code.is_rejected:
+            failure = Failure(REASON_ERROR, f"waiting on permit for pod: {verdict.message}")
+            instructions += fail(state, cycle.pod.uid, failure, now)
         else:
             instructions += fail(state, cycle.pod.uid, unfit(verdict), now)
     return instructions

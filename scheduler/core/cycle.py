@@ -17,6 +17,7 @@ from scheduler.core.failure import (
 )
 from scheduler.core.instruction import BindPod, Instruction
 from scheduler.core.measurements import ASSUMED, ERROR, SKIPPED, UNSCHEDULABLE
+from scheduler.core.preemption import NOTHING_TO_DO, AfterFilter, nominate, post_filter, preempt
 from scheduler.core.reserving import reserve
 from scheduler.core.state import MISSING_RULE, Binding, State
 from scheduler.profile.failure import PluginFailure
@@ -81,13 +82,14 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
     evaluation, row = decision.evaluation, decision.row
     if row is None:
         instead = decision.instead
-        unplaced = Failure(
-            REASON_UNSCHEDULABLE,
-            evaluation.failure_message(instead),
-            evaluation.rejectors(instead),
-            evaluation.pending_rejectors(instead),
-        )
-        return _fail(state, queued, unplaced, now, decision)
+        message = evaluation.failure_message(instead)
+        refusing = evaluation.rejectors(instead)
+        pending = evaluation.pending_rejectors(instead)
+        after = NOTHING_TO_DO
+        if profile.post_filter:
+            after = post_filter(state, profile, pod, evaluation, instead, now)
+            message = f"{message} {after.message}" if after.message else message
+        return _fail(state, queued, Failure(REASON_UNSCHEDULABLE, message, refusing, pending), now, decision, after)
     uid = pod.uid
     node_name = cache.table.name_of(row)
     plugins = profile.taking_part(pod) if profile.binding_plugins else ()
@@ -102,8 +104,9 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
             return _refused(state, queued, failure, decision, now)
     else:
         queue.done(uid)
-    nominated = queue.nominator.remove(uid) if queue.nominator.node_of else None
-    if nominated is not None and nominated.pod.status.nominated_node_name != node_name:
+    kept = queue.nominator.node_of.get(uid) if queue.nominator.node_of else None
+    nominated = queue.nominator.remove(uid) if kept is not None else None
+    if nominated is not None and kept != node_name:
         # It goes elsewhere; kube-scheduler leaves those who wait for that room to the five-minute flush.
         state.release_nomination(nominated, now)
     state.bindings[uid] = Binding(queued, node_name, now, pod, cache.table.position, cycle)
@@ -134,13 +137,20 @@ def _refused(state: State, queued: QueuedPod, failure: Failure, decision: Decisi
 
 
 def _fail(
-    state: State, queued: QueuedPod, failure: Failure, now: float, decision: Decision | None = None
+    state: State,
+    queued: QueuedPod,
+    failure: Failure,
+    now: float,
+    decision: Decision | None = None,
+    after: AfterFilter = NOTHING_TO_DO,
 ) -> CycleResult:
     """Requeue first: the status patch comes back as an update, which must find the pod parked."""
     reason, message, plugins, pending = failure
     outcome = UNSCHEDULABLE if reason == REASON_UNSCHEDULABLE else ERROR
     state.measurements.attempts[outcome, queued.pod.pod.spec.scheduler_name] += 1
+    written = state.queue.nominator.node_of.get(queued.pod.uid, "")
     state.queue.add_failed(queued, queued.pod, plugins, now, pending=pending)
+    nominate(state, queued.pod, after.nominated_node_name)
     instructions = list(
         failure_instructions(
             queued.pod.pod,
@@ -148,8 +158,12 @@ def _fail(
             message=message,
             controller=queued.pod.pod.spec.scheduler_name,
             now=now,
+            is_nominated=bool(written) and written != after.nominated_node_name,
+            nominated_node_name=after.nominated_node_name,
         )
     )
+    if after.preemption is not None:
+        instructions += preempt(state, queued.pod, after.plugin, after.preemption, now)
     return _result(queued, outcome, instructions, message=message, plugins=plugins, decision=decision)
 
 

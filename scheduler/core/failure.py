@@ -69,29 +69,39 @@ def warning(pod: Pod, message: str, controller: str, now: float) -> RecordEvent:
 
 
 def failure_instructions(
-    pod: Pod, *, reason: str, message: str, controller: str, now: float, is_nominated: bool = False
+    pod: Pod,
+    *,
+    reason: str,
+    message: str,
+    controller: str,
+    now: float,
+    is_nominated: bool = False,
+    nominated_node_name: str | None = "",
 ) -> Iterator[Instruction]:
     """The Event, and the status patch if it would change anything: an equal condition is not written again.
 
-    A nomination is cleared, as kube-scheduler does whenever no PostFilter plugin has nominated a node; ``is_nominated``:
-    one was written that the pod may not show yet.
+    Args:
+        is_nominated: another nomination was written that the pod may not show yet.
+        nominated_node_name: what PostFilter plugins say. Without any a nomination is cleared, as kube-scheduler does; None leaves
+            it as it is.
     """
     yield warning(pod, message, controller, now)
     condition = _condition(pod, reason, message, now)
-    nominated = "" if is_nominated or pod.status.nominated_node_name else None
+    is_news = is_nominated or nominated_node_name != pod.status.nominated_node_name
+    nominated = nominated_node_name if is_news else None
     if condition is not None or nominated is not None:
         yield PatchPodStatus(
             pod=reference_to(pod),
             condition=condition,
-            condition_order=[] if condition is None else _order(pod),
+            condition_order=[] if condition is None else condition_order(pod, POD_SCHEDULED),
             nominated_node_name=nominated,
         )
 
 
-def _order(pod: Pod) -> list[str]:
+def condition_order(pod: Pod, written: str) -> list[str]:
     """Conditions stay where they are; a new one goes last (kube-scheduler 1.37: UpdatePodCondition)."""
     types = [condition.type for condition in pod.status.conditions or ()]
-    return types if POD_SCHEDULED in types else [*types, POD_SCHEDULED]
+    return types if written in types else [*types, written]
 
 
 def _condition(pod: Pod, reason: str, message: str, now: float) -> Condition | None:

@@ -22,12 +22,15 @@ from scheduler.core.changes import (
 )
 from scheduler.core.instruction import Instruction, PodReference
 from scheduler.core.kubelet_rejections import COOLED_DOWN, RUNNING
+from scheduler.core.preemption import preemption_answered
 from scheduler.core.state import State
 from scheduler.core.stimulus import (
     BindDue,
     BindFailed,
     DeviceClassApplied,
     DeviceClassDeleted,
+    DisruptionBudgetApplied,
+    DisruptionBudgetDeleted,
     NamespaceApplied,
     NamespaceDeleted,
     NodeApplied,
@@ -37,7 +40,9 @@ from scheduler.core.stimulus import (
     PodApplied,
     PodBound,
     PodDeleted,
+    PodPreempted,
     PodRead,
+    PreemptPodFailed,
     SelectingObjectApplied,
     SelectingObjectDeleted,
     Stimulus,
@@ -89,11 +94,13 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
             known = state.cache.remove_device_class(stimulus.name)
             if known is not None:
                 _move(state, EventResource.DEVICE_CLASS, ActionType.DELETE, stimulus.now, known)
-        # These two wake nobody (kube-scheduler 1.37: listed without handlers).
-        case SelectingObjectApplied():
-            state.cache.apply_selecting_object(stimulus.subject)
-        case SelectingObjectDeleted():
-            state.cache.remove_selecting_object(stimulus.kind, stimulus.namespace, stimulus.name)
+        # These wake nobody (kube-scheduler 1.37: listed without handlers).
+        case (
+            SelectingObjectApplied() | SelectingObjectDeleted() | DisruptionBudgetApplied() | DisruptionBudgetDeleted()
+        ):
+            _listed(state, stimulus)
+        case PodPreempted() | PreemptPodFailed():
+            return preemption_answered(state, stimulus)
         case StorageObjectApplied() | StorageObjectDeleted():
             key = storage_changed(state, stimulus)
             return [] if key is None else object_changed(state, key, stimulus.now)
@@ -118,6 +125,29 @@ def _answered(
             return pod_read(state, answer)
         case _:
             return patch_answered(state, answer)
+
+
+def _listed(
+    state: State,
+    stimulus: SelectingObjectApplied | SelectingObjectDeleted | DisruptionBudgetApplied | DisruptionBudgetDeleted,
+) -> None:
+    match stimulus:
+        case SelectingObjectApplied():
+            state.cache.apply_selecting_object(stimulus.subject)
+        case SelectingObjectDeleted():
+            state.cache.remove_selecting_object(stimulus.kind, stimulus.namespace, stimulus.name)
+        case DisruptionBudgetApplied():
+            metadata = stimulus.budget.metadata
+            try:
+                state.budgets.apply(stimulus.budget)
+            except ValueError as error:
+                state.report_bad("PodDisruptionBudget", metadata, f"spec.selector: {error}")
+            else:
+                state.report_good("PodDisruptionBudget", metadata)
+        case DisruptionBudgetDeleted():
+            state.budgets.remove(stimulus.namespace, stimulus.name)
+            gone = ObjectMeta(namespace=stimulus.namespace, name=stimulus.name, uid=stimulus.uid)
+            state.report_good("PodDisruptionBudget", gone)
 
 
 def _move(

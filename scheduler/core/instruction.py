@@ -70,10 +70,24 @@ class PatchPodStatus(_Instruction, frozen=True):
     nominated_node_name: str | None = None
 
 
+class PreemptPod(_Instruction, frozen=True):
+    """Write the condition, if there is one, that tells why the pod has to go, then delete it; answered by PodPreempted or
+    PreemptPodFailed.
+
+    ``number`` is another one for each of these instructions, and the answer carries it.
+    """
+
+    number: int
+    pod: PodReference
+    condition: Condition | None
+    condition_order: list[str] = []
+
+
 class RecordEvent(_Instruction, frozen=True):
     """An ``events.k8s.io/v1`` Event about the pod.
 
-    ``note`` is complete: it was cut to 1024 bytes by the core. ``controller`` is the profile's schedulerName.
+    ``note`` is complete: it was cut to 1024 bytes by the core. ``controller`` is the profile's schedulerName. ``related``: the other
+    pod that it is about.
     """
 
     pod: PodReference
@@ -83,6 +97,7 @@ class RecordEvent(_Instruction, frozen=True):
     note: str
     controller: str
     now: float
+    related: PodReference | None = None
 
 
 class ExtenderVerb(enum.Enum):
@@ -116,4 +131,4 @@ class AskExtender(_Instruction, frozen=True, kw_only=True):
     victims: dict[str, Victims] = {}
 
 
-Instruction: TypeAlias = AskExtender | BindPod | PatchObject | PatchPodStatus | ReadPod | RecordEvent
+Instruction: TypeAlias = AskExtender | BindPod | PatchObject | PatchPodStatus | PreemptPod | ReadPod | RecordEvent

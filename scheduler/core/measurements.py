@@ -8,6 +8,7 @@ from collections import Counter
 SECONDS_BOUNDS = tuple(0.001 * 2**power for power in range(15))
 SLI_BOUNDS = tuple(0.01 * 2**power for power in range(20))
 ATTEMPTS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0)
+VICTIMS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 SCHEDULED = "scheduled"
 UNSCHEDULABLE = "unschedulable"
@@ -51,6 +52,12 @@ class Measurements:
         """Nodes that were touched between decision and bind and so were filtered again, by FITS or REFUSED."""
         self.kubelet_rejections: Counter[str] = Counter()
         """Pods that we have bound and that their kubelet refused, by reason."""
+        self.preemption_attempts = 0
+        """Runs of PostFilter plugins that look for victims."""
+        self.preemption_victims = Histogram(VICTIMS_BOUNDS)
+        """Pods that had to go for one that was nominated."""
+        self.preemption_runs: Counter[str] = Counter()
+        """Preemptions that ended, by ``success`` or ``error``."""
         self.bad_objects: Counter[str] = Counter()
         """Objects that could not be understood, by kind."""
         self.hints: Counter[tuple[str, str, str]] = Counter()

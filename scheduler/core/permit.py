@@ -46,6 +46,10 @@ class PermitWait:
     def reject(self, plugin: str, message: str) -> bool:
         return self._settle(Status(Code.UNSCHEDULABLE, (message,), plugin))
 
+    def preempt(self, plugin: str, message: str) -> bool:
+        """The pod has to make room for another one, and is tried again; False when that comes too late."""
+        return self._settle(Status(Code.ERROR, (message,), plugin))
+
     def expire(self, now: float) -> None:
         """Reject the pod if a plugin that has not allowed it asked for no longer wait than this; the shortest one counts."""
         if self.verdict is not None:

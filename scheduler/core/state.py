@@ -13,9 +13,11 @@ from scheduler.batch.options import BatchOptions
 from scheduler.cache.cache import Cache
 from scheduler.core.batching import Batching, Signer
 from scheduler.core.binding_cycles import BindingCycle, BindingCycles
+from scheduler.core.budgets import Budgets
 from scheduler.core.changes import ASSIGNED_POD_DELETE
 from scheduler.core.kubelet_rejections import COOLING, COOLING_EVENTS, KubeletRejection, KubeletRejections
 from scheduler.core.measurements import Measurements
+from scheduler.core.preemptions import Preemptions
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.queueing_hint import Hint
@@ -93,6 +95,9 @@ class State:
         self.cache = cache
         self.bindings: dict[str, Binding] = {}
         self.binding_cycles = BindingCycles()
+        self.preemptions = Preemptions()
+        self.budgets = Budgets()
+        self.chance = chance
         self.kubelet_rejections = KubeletRejections()
         self.measurements = Measurements()
         self.complaints: list[Complaint] = []
@@ -143,9 +148,12 @@ class State:
             self._bad.pop((kind, key_of(metadata)), None)
 
     def _pre_enqueue(self, pod: PodInfo) -> Status:
-        status = self.profiles[pod.pod.spec.scheduler_name].run_pre_enqueue(pod)
+        profile = self.profiles[pod.pod.spec.scheduler_name]
+        status = profile.run_pre_enqueue(pod)
         if status.code is Code.ERROR:
             self.plugin_failed(PluginFailure(", ".join(status.reasons), status.plugin, Stage.PRE_ENQUEUE), pod)
+        if self.preemptions.running and status.code is Code.SUCCESS and profile.gates_preemptors:
+            return self.preemptions.gate(pod.uid, self.cache)
         return status
 
     def _events_of(self, pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:

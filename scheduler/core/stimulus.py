@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from scheduler.api.disruption import PodDisruptionBudget
 from scheduler.api.objects import DeviceClass, Namespace, Node, Pod, SelectingObject
 from scheduler.api.storage import StorageObject
 from scheduler.core.instruction import Victims
@@ -175,6 +176,32 @@ class ExtenderFailed(_Stimulus, frozen=True):
     error: str
 
 
+class DisruptionBudgetApplied(_Stimulus, frozen=True):
+    """A PodDisruptionBudget as the API server last showed it: new or changed."""
+
+    budget: PodDisruptionBudget
+
+
+class DisruptionBudgetDeleted(_Stimulus, frozen=True):
+    namespace: str
+    name: str
+    uid: str
+
+
+class PodPreempted(_Stimulus, frozen=True):
+    """A PreemptPod instruction was carried out: the pod is on its way out. ``is_gone``: it was not there any more."""
+
+    number: int
+    is_gone: bool = False
+
+
+class PreemptPodFailed(_Stimulus, frozen=True):
+    """A PreemptPod instruction was not carried out to its end. ``error`` is the API server's message."""
+
+    number: int
+    error: str
+
+
 Stimulus: TypeAlias = (
     NodeApplied
     | NodeDeleted
@@ -197,4 +224,8 @@ Stimulus: TypeAlias = (
     | ExtenderFailed
     | ObjectPatched
     | ObjectPatchFailed
+    | DisruptionBudgetApplied
+    | DisruptionBudgetDeleted
+    | PodPreempted
+    | PreemptPodFailed
 )

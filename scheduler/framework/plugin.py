@@ -16,6 +16,7 @@ from scheduler.framework.cluster_event import ClusterEvent
 from scheduler.framework.facet import Facet, Input
 from scheduler.framework.ops import Ints, Masks
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.post_filter import FailedCycle, PostFilterResult
 from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.status import SUCCESS, Reason, Status
 from scheduler.framework.view import NodeView
@@ -33,7 +34,7 @@ class Plugin(ABC):
     facets: ClassVar[Facet] = Facet.NONE
     inputs: ClassVar[frozenset[Input]] = frozenset()
     watches: ClassVar[tuple[str, ...]] = ()
-    """Kinds of storage objects that it reads or waits for; one that no enabled plugin names is not watched."""
+    """Kinds of storage objects, or PodDisruptionBudget, that it reads or waits for; one that no enabled plugin names is not watched."""
 
 
 class PreFilterResult(NamedTuple):
@@ -78,6 +79,12 @@ class FilterPlugin(Plugin):
         A row of which something that the plugin reads has changed itself is asked for anyway.
         """
         return None
+
+
+class PostFilterPlugin(Plugin):
+    @abstractmethod
+    def post_filter(self, pod: PodInfo, cycle: FailedCycle) -> PostFilterResult:
+        """What may help the pod, which fits nowhere as things are: asked in order, until a plugin has an answer."""
 
 
 class PreScorePlugin(Plugin):

@@ -76,6 +76,10 @@ def rights_to_watch(resources: Iterable[AnyResource]) -> tuple[Right, ...]:
     return tuple(right for right in rights if right not in REQUIRED)
 
 
+RIGHTS_TO_PREEMPT = _rights("delete", "pods")
+"""What it takes to preempt pods, beside REQUIRED."""
+
+
 def rights_to_patch(kinds: Iterable[str]) -> tuple[Right, ...]:
     """What it takes to patch objects of these kinds, and to read one when it is in doubt whether it was patched.
 

@@ -13,13 +13,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from scheduler.core.instruction import BindPod, Instruction, PatchObject, PatchPodStatus, ReadPod, RecordEvent
+from scheduler.core.instruction import (
+    BindPod,
+    Instruction,
+    PatchObject,
+    PatchPodStatus,
+    PreemptPod,
+    ReadPod,
+    RecordEvent,
+)
 from scheduler.core.stimulus import Stimulus
 from scheduler.kube.binder import Binder
 from scheduler.kube.events import MAX_QUEUED, EventJob, EventRecorder
 from scheduler.kube.jobs import Job, Lane, LaneQueues
 from scheduler.kube.patcher import Patcher
 from scheduler.kube.pod_reader import PodReader
+from scheduler.kube.preemptor import Preemptor
 from scheduler.kube.status import StatusJob, StatusWriter
 from scheduler.kube.timing import Timing, TokenBucket
 from scheduler.kube.transport import Transport
@@ -70,7 +79,7 @@ class Dispatcher:
 
         Args:
             transport: where requests go.
-            deliver: called with the answer to each BindPod, PatchObject and ReadPod, once.
+            deliver: called with the answer to each BindPod, PatchObject, PreemptPod and ReadPod, once.
             hostname: of this process, for ``reportingInstance`` of Events.
             timing: time and chance.
             limits: how much to do at once.
@@ -83,6 +92,7 @@ class Dispatcher:
         limits = limits or Limits()
         self.binder = Binder(transport, deliver, self._timing, may_bind)
         self.patcher = Patcher(transport, deliver, self._timing)
+        self.preemptor = Preemptor(transport, deliver, self._timing)
         self.pod_reader = PodReader(transport, deliver, self._timing)
         self.status = StatusWriter(transport, self._timing)
         self.events = EventRecorder(
@@ -116,6 +126,8 @@ class Dispatcher:
                 self._submit(self.binder.job(instruction))
             case PatchObject():
                 self._submit(self.patcher.job(instruction))
+            case PreemptPod():
+                self._submit(self.preemptor.job(instruction))
             case PatchPodStatus():
                 chain = self._chains.get(instruction.pod.uid)
                 if chain and isinstance(chain[-1], StatusJob) and chain[-1].merge(instruction):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
+from scheduler.api.disruption import PodDisruptionBudget
 from scheduler.api.objects import (
     DeviceClass,
     Namespace,
@@ -32,6 +33,8 @@ from scheduler.api.storage import (
 from scheduler.core.stimulus import (
     DeviceClassApplied,
     DeviceClassDeleted,
+    DisruptionBudgetApplied,
+    DisruptionBudgetDeleted,
     NamespaceApplied,
     NamespaceDeleted,
     NodeApplied,
@@ -173,6 +176,16 @@ STORAGE: tuple[AnyResource, ...] = (
     _storage("csistoragecapacities", CSIStorageCapacity, is_namespaced=True),
     _storage("volumeattachments", VolumeAttachment),
 )
+
+DISRUPTION_BUDGETS = WatchedResource(
+    name="poddisruptionbudgets",
+    group="policy",
+    path="/apis/policy/v1/poddisruptionbudgets",
+    kind=PodDisruptionBudget,
+    applied=lambda now, budget: DisruptionBudgetApplied(now=now, budget=budget),
+    deleted=lambda now, namespace, name, uid: DisruptionBudgetDeleted(now=now, namespace=namespace, name=name, uid=uid),
+)
+IF_NAMED: tuple[AnyResource, ...] = (*STORAGE, DISRUPTION_BUDGETS)
 """Watched as far as an enabled plugin names their kinds."""
 
 WATCHED: tuple[AnyResource, ...] = (
@@ -189,6 +202,6 @@ WATCHED: tuple[AnyResource, ...] = (
 
 
 def watched_resources(kinds: Iterable[str]) -> tuple[AnyResource, ...]:
-    """What to watch when enabled plugins name these kinds of storage objects."""
+    """What to watch when enabled plugins name these kinds."""
     wanted = frozenset(kinds)
-    return (*WATCHED[:-1], *(resource for resource in STORAGE if resource.kind.__name__ in wanted), WATCHED[-1])
+    return (*WATCHED[:-1], *(resource for resource in IF_NAMED if resource.kind.__name__ in wanted), WATCHED[-1])

@@ -123,7 +123,7 @@ class StatusJob:
     def _body(self) -> bytes:
         status: dict[str, Any] = {}
         if self._conditions:
-            status["conditions"] = [_condition(condition) for condition in self._conditions.values()]
+            status["conditions"] = [condition_fields(condition) for condition in self._conditions.values()]
         if self._condition_order:
             # Without it the server puts what the patch names before everything else.
             status["$setElementOrder/conditions"] = [{"type": name} for name in self._condition_order]
@@ -141,7 +141,7 @@ class StatusJob:
         return None
 
 
-def _condition(condition: Condition) -> dict[str, Any]:
+def condition_fields(condition: Condition) -> dict[str, Any]:
     """The fields of a condition; ``type`` is the key by which the server merges it into the others."""
     fields: dict[str, Any] = {
         "type": condition.type,

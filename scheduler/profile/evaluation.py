@@ -71,8 +71,12 @@ class Evaluation:
         if node_names is not None:
             listed = " ".join(sorted(self.prefilter_rejectors))
             outside = outside._replace(reasons=(f"node(s) didn't satisfy plugin(s) [{listed}]",))
+        self._filtering = Filtering(self._columns(), node_names, outside)
+        self._epoch = self._table.epoch
+
+    def _columns(self) -> list[FilterColumn]:
         pre_filters = {plugin.name: plugin for plugin in self._profile.pre_filter}
-        columns = [
+        return [
             FilterColumn(
                 plugin,
                 self._states[plugin.name],
@@ -86,8 +90,6 @@ class Evaluation:
             if plugin.name not in self._skipped
             or input_facets_of(plugin.filter_inputs(self._states[plugin.name], self._pod))
         ]
-        self._filtering = Filtering(columns, node_names, outside)
-        self._epoch = self._table.epoch
 
     def _pre_filter(self) -> frozenset[str] | None:
         """Run PreFilter; the names that it leaves, or None for all nodes (kube-scheduler 1.37: RunPreFilterPlugins)."""
@@ -283,11 +285,44 @@ class Evaluation:
         """The verdict on one live row, as of the last refresh."""
         return self.prefilter if self.prefilter.code is not Code.SUCCESS else self._filtering.status(row)
 
-    def try_row(self, row: int) -> Status:
-        """The verdict on one live row as the table is now; the evaluation stays as of its last refresh."""
+    def resolvable_rows(self, instead: Verdicts = NOTHING_INSTEAD) -> list[int]:
+        """Live rows that may hold the pod when others are gone, ascending: refused with UNSCHEDULABLE and nothing worse.
+
+        As of the last refresh (kube-scheduler 1.37: NodesForStatusCode).
+        """
+        live = self._table.live
+        if self.prefilter.code is Code.UNSCHEDULABLE:
+            return [int(row) for row in np.flatnonzero(live)]
+        if self.prefilter.code is not Code.SUCCESS:
+            return []
+        rows = self._filtering.rows_refused_with(Code.UNSCHEDULABLE, live)
+        if not instead:
+            return rows
+        also = {row for row, status in instead.items() if status.code is Code.UNSCHEDULABLE}
+        return sorted(also.union(row for row in rows if row not in instead))
+
+    def try_row(self, row: int, moved: int | None = None) -> Status:
+        """The verdict on one live row as the table is now; the evaluation stays as of its last refresh.
+
+        Args:
+            moved: all that changed since this last was a success, as facets; None asks every plugin.
+        """
+        if self.prefilter.code is Code.UNSCHEDULABLE:
+            return self._try_beyond_prefilter(row, moved)
         if not self._is_open:
             return self.prefilter
-        return self._filtering.try_row(self._table, row, self._pod, is_renumbered=self._epoch != self._table.epoch)
+        return self._filtering.try_row(
+            self._table, row, self._pod, is_renumbered=self._epoch != self._table.epoch, moved=moved
+        )
+
+    def _try_beyond_prefilter(self, row: int, moved: int | None) -> Status:
+        """The verdict where PreFilter refused the pod for now: whether it still does is asked again.
+
+        A plugin that wanted to be skipped is skipped.
+        """
+        columns = self._columns()
+        filtering = Filtering(columns, None, Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE))
+        return filtering.try_row(self._table, row, self._pod, is_renumbered=True, moved=moved)
 
     def scores(self, row: int) -> dict[str, PluginScore]:
         """Scores of a feasible row by plugin, as of the last ``refresh_scores``; a plugin that skipped is absent."""

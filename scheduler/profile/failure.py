@@ -11,6 +11,7 @@ class Stage(enum.Enum):
     PRE_ENQUEUE = "PreEnqueue"
     PRE_FILTER = "PreFilter"
     FILTER = "Filter"
+    POST_FILTER = "PostFilter"
     PRE_SCORE = "PreScore"
     SCORE = "Score"
     NORMALIZE = "NormalizeScore"

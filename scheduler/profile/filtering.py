@@ -280,7 +280,18 @@ class Filtering:
                 inside[row] = True
         return inside
 
-    def try_row(self, table: NodeTable, row: int, pod: PodInfo, *, is_renumbered: bool) -> Status:
+    def rows_refused_with(self, code: Code, live: BoolArray) -> list[int]:
+        """The live rows that are refused for reasons of this code and of no other, ascending."""
+        first = self.first
+        found: BoolArray = np.zeros(len(first), np.bool_)
+        for index, column in enumerate(self.columns):
+            others = sum(1 << number for number, reason in enumerate(column.reasons) if reason.code is not code)
+            found |= (first == index) & ((column.masks & np.uint64(others)) == 0)
+        return [int(row) for row in np.flatnonzero(found & live)]
+
+    def try_row(
+        self, table: NodeTable, row: int, pod: PodInfo, *, is_renumbered: bool, moved: int | None = None
+    ) -> Status:
         """The verdict on one row as the table is now, whatever it was at the last refresh; nothing is kept of it.
 
         A plugin that PreFilter skipped says nothing here either (kube-scheduler 1.37: RunPreFilterExtensionAddPod).
@@ -288,6 +299,7 @@ class Filtering:
         Args:
             pod: the one that the evaluation is for now.
             is_renumbered: ids were given anew since PreFilter ran.
+            moved: all that changed since every plugin accepted the row, as facets: the others need not be asked again.
 
         Raises:
             PluginFailure: a plugin failed.
@@ -295,6 +307,8 @@ class Filtering:
         if not self._is_inside(table, row):
             return self._outside
         for column in self.columns:
+            if moved is not None and not moved & (column.facets | column.input_facets):
+                continue
             status = column.try_row(table, row, pod, anew=is_renumbered or bool(column.plugin.inputs))
             if status.code is not Code.SUCCESS:
                 return status

@@ -32,7 +32,7 @@ def refusals(evaluation: Evaluation, cache: Cache, nominated: Mapping[str, Seque
         row = cache.table.row_of(node_name)
         if row is None:
             continue
-        with _seated(cache, node_name, ahead):
+        with seated(cache, node_name, ahead):
             status = evaluation.try_row(row)
         # Without a plugin it is PreFilter that leaves the node out, nominated pods or not.
         if status.code is not Code.SUCCESS and status.plugin:
@@ -42,7 +42,7 @@ def refusals(evaluation: Evaluation, cache: Cache, nominated: Mapping[str, Seque
 
 
 @contextmanager
-def _seated(cache: Cache, node_name: str, pods: Iterable[PodInfo]) -> Iterator[None]:
+def seated(cache: Cache, node_name: str, pods: Iterable[PodInfo]) -> Iterator[None]:
     """Count the pods on the node for as long as the block runs; those that are on a node already stay where they are."""
     seated: list[PodInfo] = []
     try:

@@ -17,6 +17,7 @@ from scheduler.framework.plugin import (
     PermitPlugin,
     Plugin,
     PostBindPlugin,
+    PostFilterPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
@@ -48,7 +49,7 @@ EXTENSION_POINTS = (
     ExtensionPoint("queueSort", "QueueSortPlugin", QueueSortPlugin),
     ExtensionPoint("preFilter", "PreFilterPlugin", PreFilterPlugin),
     ExtensionPoint("filter", "FilterPlugin", FilterPlugin),
-    ExtensionPoint("postFilter", "PostFilterPlugin", None),
+    ExtensionPoint("postFilter", "PostFilterPlugin", PostFilterPlugin),
     ExtensionPoint("preScore", "PreScorePlugin", PreScorePlugin),
     ExtensionPoint("score", "ScorePlugin", ScorePlugin),
     ExtensionPoint("reserve", "ReservePlugin", ReservePlugin),
@@ -97,6 +98,7 @@ class PluginSet:
             pre_enqueue=cast(tuple[PreEnqueuePlugin, ...], points["preEnqueue"]),
             pre_filter=cast(tuple[PreFilterPlugin, ...], points["preFilter"]),
             filter=cast(tuple[FilterPlugin, ...], points["filter"]),
+            post_filter=cast(tuple[PostFilterPlugin, ...], points["postFilter"]),
             pre_score=cast(tuple[PreScorePlugin, ...], points["preScore"]),
             score=tuple(
                 WeightedScore(plugin=plugin, weight=self.weights[plugin.name])

@@ -17,6 +17,7 @@ from scheduler.framework.plugin import (
     PermitPlugin,
     Plugin,
     PostBindPlugin,
+    PostFilterPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
@@ -66,6 +67,7 @@ class Profile:
     pre_enqueue: tuple[PreEnqueuePlugin, ...] = ()
     pre_filter: tuple[PreFilterPlugin, ...] = ()
     filter: tuple[FilterPlugin, ...] = ()
+    post_filter: tuple[PostFilterPlugin, ...] = ()
     pre_score: tuple[PreScorePlugin, ...] = ()
     score: tuple[WeightedScore, ...] = ()
     reserve: tuple[ReservePlugin, ...] = ()
@@ -179,9 +181,14 @@ class Profile:
                 raise PluginFailure(text, plugin.name, Stage.RESERVE) from error
         return tuple(found)
 
+    @cached_property
+    def gates_preemptors(self) -> bool:
+        """Whether a pod waits outside the active queue until its victims are deleted (kube-scheduler 1.37: DefaultPreemption)."""
+        return any(isinstance(plugin, PostFilterPlugin) for plugin in self.pre_enqueue)
+
     def watched_kinds(self) -> tuple[str, ...]:
-        """Kinds of storage objects that plugins read or wait for, sorted."""
-        plugins = (*self.pre_enqueue, *self.deciding_plugins(), *self.binding_plugins)
+        """Kinds of objects that plugins read or wait for, beyond those that are always watched; sorted."""
+        plugins = (*self.pre_enqueue, *self.deciding_plugins(), *self.post_filter, *self.binding_plugins)
         return tuple(sorted({kind for plugin in plugins for kind in plugin.watches}))
 
     def patched_kinds(self) -> tuple[str, ...]:

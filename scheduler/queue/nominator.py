@@ -6,7 +6,7 @@ from scheduler.framework.pod_info import PodInfo
 
 
 class Nominator:
-    """Nominations as the pods' ``status.nominatedNodeName`` says, by node and by UID."""
+    """Nominations by node and by UID: as the pods' ``status.nominatedNodeName`` says, or will say when it has been written."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, dict[str, PodInfo]] = {}
@@ -17,12 +17,28 @@ class Nominator:
         return len(self.node_of)
 
     def update(self, pod: PodInfo) -> None:
-        """The pod as it is now, with or without a nomination."""
+        """The pod as it is now, with or without a nomination.
+
+        One that did not show its nomination and still does not is still nominated: it is being written.
+        """
+        uid, node_name = pod.uid, pod.pod.status.nominated_node_name
+        kept = self.node_of.get(uid)
+        if kept is None and not node_name:
+            return
+        if kept is not None and not node_name and not self._nodes[kept][uid].pod.status.nominated_node_name:
+            node_name = kept
+        self.nominate(pod, node_name)
+
+    def nominate(self, pod: PodInfo, node_name: str) -> None:
+        """Keep room for the pod on this node, and on no other; "" for none."""
         self.remove(pod.uid)
-        node_name = pod.pod.status.nominated_node_name
         if node_name:
             self._nodes.setdefault(node_name, {})[pod.uid] = pod
             self.node_of[pod.uid] = node_name
+
+    def below(self, node_name: str, priority: int) -> list[PodInfo]:
+        """Pods of a lower priority that are nominated to the node."""
+        return [pod for pod in self._nodes.get(node_name, {}).values() if pod.priority < priority]
 
     def remove(self, uid: str) -> PodInfo | None:
         """No room is kept for the pod any more. Returns it as it was nominated; None when it was not."""

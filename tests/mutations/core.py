@@ -67,8 +67,11 @@ MUTANTS = (
         ("    if state.cache.table.node_count == 0:\n", "    if False:\n"),
         ("    if missing is not None:\n", "    if False:\n"),
         ("missing, (MISSING_RULE,)", "missing, ()"),
-        ("            evaluation.rejectors(instead),\n", "            (),\n"),
-        ("nominated.pod.status.nominated_node_name != node_name", "False"),
+        (
+            "Failure(REASON_UNSCHEDULABLE, message, refusing, pending)",
+            "Failure(REASON_UNSCHEDULABLE, message, (), pending)",
+        ),
+        ("    if nominated is not None and kept != node_name:\n", "    if False:\n"),
     ),
     *mutants(
         "scheduler/core/failure.py",
@@ -81,7 +84,7 @@ MUTANTS = (
             '(old.status, old.message) == ("False", message)',
         ),
         ("observed_generation=pod.metadata.generation", "observed_generation=0"),
-        ('nominated = "" if is_nominated or pod.status.nominated_node_name else None', "nominated = None"),
+        ("nominated = nominated_node_name if is_news else None", "nominated = None"),
     ),
     *mutants(
         "scheduler/core/changes.py",

@@ -1,0 +1,58 @@
+"""What PostFilter plugins see of the cycle of a pod that fits nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from scheduler.core.state import State
+from scheduler.framework.disruption import Budget
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.post_filter import NodeTrial
+from scheduler.framework.status import Code
+from scheduler.profile.evaluation import Evaluation
+from scheduler.profile.filtering import Verdicts
+from scheduler.profile.trial import row_trial
+
+
+class UnfitCycle:
+    """The FailedCycle of one pod.
+
+    Args:
+        evaluation: what the failure was read from. It may be behind the table afterwards, never wrong.
+        instead: refusals because of nominated pods, by row.
+    """
+
+    def __init__(self, state: State, pod: PodInfo, evaluation: Evaluation, instead: Verdicts, now: float) -> None:
+        table = state.cache.table
+        self.now = now
+        self.node_count = table.node_count
+        self._state = state
+        self._evaluation = evaluation
+        # Taken down before anything is tried.
+        self._resolvable = [table.name_of(row) for row in evaluation.resolvable_rows(instead)]
+        self._nominated_code: Code | None = None
+        nominated = pod.pod.status.nominated_node_name
+        row = table.row_of(nominated) if nominated else None
+        if row is not None:
+            status = instead[row] if row in instead else evaluation.status(row)
+            self._nominated_code = status.code
+        self._ahead = state.queue.nominator.ahead_of(pod)
+
+    def chance(self) -> float:
+        return self._state.chance()
+
+    def resolvable_nodes(self) -> Sequence[str]:
+        return self._resolvable
+
+    def nominated_node_code(self) -> Code | None:
+        return self._nominated_code
+
+    def pods_on(self, node_name: str) -> Sequence[PodInfo]:
+        return [known.pod for known in self._state.cache.pods_on(node_name)]
+
+    def budgets(self) -> Mapping[str, Sequence[Budget]]:
+        return self._state.budgets.by_namespace()
+
+    def trial(self, node_name: str) -> AbstractContextManager[NodeTrial]:
+        return row_trial(self._evaluation, self._state.cache, node_name, self._ahead.get(node_name, ()))

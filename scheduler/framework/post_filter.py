@@ -1,0 +1,92 @@
+"""What PostFilter plugins are given and answer (kube-scheduler 1.37: RunPostFilterPlugins).
+
+They are asked when a pod fits nowhere. They look at the cluster through FailedCycle and try what if on single nodes; what they want
+done is a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from scheduler.framework.disruption import Budget
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.status import Code, Status
+
+
+class NodeTrial(Protocol):
+    """One node as it would be without some of its pods; rules that look beyond the node see it so too."""
+
+    def remove(self, pod: PodInfo) -> None:
+        """Take a pod that is on the node away from it."""
+        ...
+
+    def restore(self, pod: PodInfo) -> None:
+        """Put a pod back that was taken away."""
+        ...
+
+    def status(self) -> Status:
+        """Whether the node holds the pod of this cycle now, beside the nominated pods that it has to leave room for and without.
+
+        ERROR when a plugin failed.
+        """
+        ...
+
+
+class FailedCycle(Protocol):
+    """The cycle of a pod that fits nowhere."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes in the cluster."""
+        ...
+
+    def chance(self) -> float:
+        """Uniform in [0, 1)."""
+        ...
+
+    def resolvable_nodes(self) -> Sequence[str]:
+        """Nodes that refuse the pod with UNSCHEDULABLE and nothing worse: fewer pods there may help. Always in the same order."""
+        ...
+
+    def nominated_node_code(self) -> Code | None:
+        """With which code the node refuses the pod that it is nominated to; None when there is no such node."""
+        ...
+
+    def pods_on(self, node_name: str) -> Sequence[PodInfo]:
+        """Pods on the node, assumed ones among them."""
+        ...
+
+    def budgets(self) -> Mapping[str, Sequence[Budget]]:
+        """PodDisruptionBudgets that can be read, by namespace."""
+        ...
+
+    def trial(self, node_name: str) -> AbstractContextManager[NodeTrial]:
+        """The node to try things on; all is as before when the context ends."""
+        ...
+
+
+class Preemption(NamedTuple):
+    """Pods that have to go from a node so that another one fits there, the most important first."""
+
+    node_name: str
+    victims: tuple[PodInfo, ...]
+
+
+class PostFilterResult(NamedTuple):
+    """SUCCESS when the pod can be placed later; UNSCHEDULABLE lets the next plugin try; any other code ends it.
+
+    Attributes:
+        nominated_node_name: the node to keep room on for the pod; "" takes a nomination away, None leaves it as it is.
+        preemption: what is to be done for it.
+    """
+
+    status: Status
+    nominated_node_name: str | None = None
+    preemption: Preemption | None = None

@@ -1,0 +1,129 @@
+"""DefaultPreemption: room for a pod by taking it from pods of lower priority (kube-scheduler 1.37: DefaultPreemption)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
+from scheduler.framework.plugin import EnqueueExtensions, PostFilterPlugin, PreEnqueuePlugin
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.post_filter import FailedCycle, PostFilterResult, Preemption
+from scheduler.framework.queueing_hint import Hint
+from scheduler.framework.status import SUCCESS, Code, Status
+from scheduler.framework.view import NodeView
+from scheduler.plugins.default_preemption.args import DefaultPreemptionArgs
+from scheduler.plugins.default_preemption.choice import choose
+from scheduler.plugins.default_preemption.victims import Victims, is_terminating_victim, select_victims
+
+NAME = "DefaultPreemption"
+NEVER = "not eligible due to preemptionPolicy=Never."
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+_PREFIX = "preemption: "
+
+
+class _Search(NamedTuple):
+    """What came of looking at nodes: those where victims make room, and why the others do not help."""
+
+    candidates: list[Victims]
+    refusals: list[Status]
+
+
+class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
+    """Finds the pods to remove; to remove them is the core's part, as is to hold the pod back at PreEnqueue meanwhile."""
+
+    name = NAME
+    watches: ClassVar[tuple[str, ...]] = ("PodDisruptionBudget",)
+
+    def __init__(self, args: DefaultPreemptionArgs = DefaultPreemptionArgs()) -> None:  # noqa: B008 - frozen
+        self.args = args
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Nothing of the pod itself holds it back."""
+        return SUCCESS
+
+    def events_to_register(self) -> tuple[ClusterEvent, ...]:
+        return (ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE),)
+
+    def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        """The event is heard so that PreEnqueue is asked again; when to try is for the plugins to say that refused the pod."""
+        return Hint.SKIP
+
+    def post_filter(self, pod: PodInfo, cycle: FailedCycle) -> PostFilterResult:
+        result = self._preempt(pod, cycle)
+        status = result.status
+        return result._replace(status=status._replace(reasons=(_PREFIX + status.message,)))
+
+    def _preempt(self, pod: PodInfo, cycle: FailedCycle) -> PostFilterResult:
+        reason = _ineligible(pod, cycle)
+        if reason:
+            return PostFilterResult(Status(Code.UNSCHEDULABLE, (reason,)))
+        search = self._search(pod, cycle)
+        if search.candidates:
+            chosen = choose(search.candidates, cycle.now)
+            text = (
+                f"found a potential placement for pod on node {chosen.node_name}, preempting {len(chosen.pods)} victims"
+            )
+            return PostFilterResult(
+                Status(Code.SUCCESS, (text,)), chosen.node_name, Preemption(chosen.node_name, chosen.pods)
+            )
+        errors = dict.fromkeys(status.message for status in search.refusals if status.code is Code.ERROR)
+        if errors:
+            text = next(iter(errors)) if len(errors) == 1 else f"[{', '.join(errors)}]"
+            return PostFilterResult(Status(Code.ERROR, (text,)))
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, (_nowhere(search.refusals, cycle.node_count),)), "")
+
+    def _search(self, pod: PodInfo, cycle: FailedCycle) -> _Search:
+        """Try nodes, from a place by chance on, until there are enough candidates and one that breaks no budget."""
+        nodes = cycle.resolvable_nodes()
+        harmless: list[Victims] = []
+        harmful: list[Victims] = []
+        refusals: list[Status] = []
+        if not nodes:
+            return _Search([], [])
+        enough = self.args.enough_of(len(nodes))
+        budgets = cycle.budgets()
+        for node_name in _from(nodes, int(cycle.chance() * len(nodes))):
+            lower = [other for other in cycle.pods_on(node_name) if other.priority < pod.priority]
+            with cycle.trial(node_name) as trial:
+                found = select_victims(node_name, lower, trial, budgets, cycle.now)
+            if isinstance(found, Status):
+                refusals.append(found)
+                continue
+            kept = harmful if found.violations else harmless
+            if len(kept) < enough:
+                kept.append(found)
+            if harmless and len(harmless) + len(harmful) >= enough:
+                break
+        return _Search([*harmless, *harmful], refusals)
+
+
+def _ineligible(pod: PodInfo, cycle: FailedCycle) -> str:
+    """Why the pod may not preempt others; "" when it may."""
+    if pod.pod.spec.preemption_policy == "Never":
+        return NEVER
+    node_name = pod.pod.status.nominated_node_name
+    # Nothing that goes from a node helps a pod that can never be there: it looks for another one at once.
+    if not node_name or cycle.nominated_node_code() in (None, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+        return ""
+    waits = any(
+        other.priority < pod.priority and is_terminating_victim(other.pod) for other in cycle.pods_on(node_name)
+    )
+    return TERMINATING if waits else ""
+
+
+def _from(nodes: Sequence[str], offset: int) -> Iterable[str]:
+    yield from nodes[offset:]
+    yield from nodes[:offset]
+
+
+def _nowhere(refusals: Sequence[Status], node_count: int) -> str:
+    """Why no node helps, in the words in which a pod is told that it fits nowhere (kube-scheduler 1.37: FitError)."""
+    counts = Counter(reason for status in refusals for reason in status.reasons)
+    if node_count > len(refusals):
+        counts[NOT_HELPFUL] += node_count - len(refusals)
+    listed = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    head = f"0/{node_count} nodes are available:"
+    return f"{head} {listed}." if listed else head
