@@ -24,7 +24,11 @@ READY_SECONDS = 60.0
 _POLL_SECONDS = 0.005
 _SYNCED = b'"caches are synced"'
 _CONFIGURATION = (
-    {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"},
+    {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},  # as for kube-scheduler
+    },
     {"apiVersion": "reprise.dev/v1alpha1", "kind": "RepriseConfiguration", "serving": {"port": 0}},
 )
 # Default spread constraints make each pod unsignable, so that kube-scheduler never batches with its default configuration.

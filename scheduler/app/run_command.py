@@ -19,13 +19,18 @@ import uvloop
 
 from scheduler.app.allocator import keep_freed_blocks
 from scheduler.app.garbage import spare_once
+from scheduler.app.leadership import Candidacy, Leadership
+from scheduler.app.own_namespace import own_namespace
 from scheduler.app.runtime import Runtime
 from scheduler.config.configuration import Configuration, ConfigurationError, load
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import CredentialsError, load_credentials
+from scheduler.kube.elector import LeadershipLost, Terms
+from scheduler.kube.fence import FenceClosed
 from scheduler.serving.health import ping
 from scheduler.serving.server import Pages, Server, ServingError
 from scheduler.telemetry import logs
+from scheduler.telemetry.election_metrics import LeaderElectionCollector
 from scheduler.telemetry.metrics import CONTENT_TYPE, CountersCollector, SchedulerCollector, registry, render
 
 log = structlog.get_logger(__name__)
@@ -38,7 +43,9 @@ def run(options: argparse.Namespace) -> int:
     """Exit code 0 after SIGTERM or SIGINT, 2 for input that cannot be used (nothing was started), 1 for a failure."""
     keep_freed_blocks()
     try:
-        configuration = load(options.config, replace_kube_scheduler=options.replace_kube_scheduler)
+        configuration = load(
+            options.config, replace_kube_scheduler=options.replace_kube_scheduler, own_namespace=own_namespace()
+        )
     except ConfigurationError as error:
         for line in error.errors:
             print(line, file=sys.stderr)
@@ -47,8 +54,10 @@ def run(options: argparse.Namespace) -> int:
     logs.configure(form=logging.format, level=logging.level)
     for warning in configuration.warnings:
         log.warning("configuration", detail=warning)
+    kubeconfig = options.kubeconfig or _kubeconfig_of(configuration)
     try:
-        credentials = load_credentials(options.kubeconfig or _kubeconfig_of(configuration), monotonic=time.monotonic)
+        credentials = load_credentials(kubeconfig, monotonic=time.monotonic)
+        leadership = _leadership(configuration, kubeconfig)
     except CredentialsError as error:
         print(f"reprise run: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -63,14 +72,44 @@ def run(options: argparse.Namespace) -> int:
     try:
         with _story(options.story) as write_story, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             client = ApiClient(credentials, version=version("reprise-scheduler"))
-            return runner.run(_serve(configuration, client, seed, write_story))
+            return runner.run(_serve(configuration, client, seed, write_story, leadership))
     except ServingError as error:
         print(f"reprise run: {error}", file=sys.stderr)
     except OSError as error:
         print(f"reprise run: {error}", file=sys.stderr)
-    except ExceptionGroup:
-        log.exception("a part of the scheduler failed; the process ends")
+    except ExceptionGroup as failures:
+        _, others = failures.split((LeadershipLost, FenceClosed))
+        if others is None:
+            log.error("Leaderelection lost")
+        else:
+            log.exception("a part of the scheduler failed; the process ends")
     return EXIT_FAILURE
+
+
+def _leadership(configuration: Configuration, kubeconfig: Path | None) -> Leadership | None:
+    """The candidacy that the configuration asks for, with credentials and connections of its own.
+
+    Raises:
+        CredentialsError: see ``load_credentials``.
+    """
+    election = configuration.kube.leader_election
+    if not election.leader_elect:
+        return None
+    candidacy = Candidacy(
+        namespace=election.resource_namespace,
+        name=election.resource_name,
+        terms=Terms(
+            lease_duration_seconds=election.lease_duration_seconds,
+            renew_deadline_seconds=election.renew_deadline_seconds,
+            retry_period_seconds=election.retry_period_seconds,
+        ),
+        hostname=socket.gethostname(),
+        reporter=configuration.profiles[0].scheduler_name,
+    )
+    client = ApiClient(
+        load_credentials(kubeconfig, monotonic=time.monotonic), version=version("reprise-scheduler"), reads_small=True
+    )
+    return Leadership(candidacy, client)
 
 
 def _kubeconfig_of(configuration: Configuration) -> Path | None:
@@ -88,13 +127,25 @@ def _story(path: Path | None) -> Iterator[Callable[[bytes], object] | None]:
 
 
 async def _serve(
-    configuration: Configuration, client: ApiClient, seed: int, write_story: Callable[[bytes], object] | None
+    configuration: Configuration,
+    client: ApiClient,
+    seed: int,
+    write_story: Callable[[bytes], object] | None,
+    leadership: Leadership | None,
 ) -> int:
     stop = asyncio.Event()
     _stop_on_signals(stop)
     async with client:
-        runtime = Runtime(configuration, client, hostname=socket.gethostname(), seed=seed, write_story=write_story)
-        server = Server(_pages(configuration, runtime))
+        runtime = Runtime(
+            configuration,
+            client,
+            hostname=socket.gethostname(),
+            seed=seed,
+            writer=None if leadership is None else client.fenced(leadership.fence),
+            leadership=leadership,
+            write_story=write_story,
+        )
+        server = Server(_pages(configuration, runtime, leadership))
         serving = configuration.reprise.serving
         port = await server.start(serving.bind_address, serving.port)
         log.info("serving", address=serving.bind_address, port=port)
@@ -104,6 +155,8 @@ async def _serve(
         finally:
             sparing.cancel()
             await server.stop()
+            if leadership is not None:
+                leadership.close()
     return 0
 
 
@@ -122,8 +175,10 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
         loop.add_signal_handler(number, handle, number.name)
 
 
-def _pages(configuration: Configuration, runtime: Runtime) -> Pages:
+def _pages(configuration: Configuration, runtime: Runtime, leadership: Leadership | None) -> Pages:
+    watchdog = {} if leadership is None else {"leaderElection": leadership.is_well}
     collectors = registry(
+        *_election_metrics(leadership),
         SchedulerCollector(runtime.state),
         CountersCollector(
             [
@@ -155,9 +210,11 @@ def _pages(configuration: Configuration, runtime: Runtime) -> Pages:
         ),
     )
     return Pages(
+        health=watchdog or {"ping": ping},
         live={"ping": ping},
         ready={
             "ping": ping,
+            **watchdog,
             "shutdown": lambda: not runtime.is_stopping,
             "sched-handler-sync": runtime.synced.is_set,
         },
@@ -167,6 +224,18 @@ def _pages(configuration: Configuration, runtime: Runtime) -> Pages:
         if configuration.reprise.serving.debug
         else {},
     )
+
+
+def _election_metrics(leadership: Leadership | None) -> list[LeaderElectionCollector]:
+    if leadership is None:
+        return []
+    return [
+        LeaderElectionCollector(
+            leadership.candidacy.name,
+            is_leader=lambda: leadership.is_leader,
+            slow_paths=lambda: leadership.slow_paths,
+        )
+    ]
 
 
 def _watched(runtime: Runtime, field: str) -> Callable[[], dict[tuple[str, ...], float]]:

@@ -11,10 +11,12 @@ from typing import Any
 import structlog
 from msgspec import structs
 
+from scheduler.app.leadership import Leadership
 from scheduler.app.loop import Brain, Loop
 from scheduler.config.configuration import Configuration
 from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
+from scheduler.core.instruction import Instruction
 from scheduler.core.kubelet_rejections import KubeletRejection
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
@@ -55,17 +57,21 @@ class Runtime:
 
     Args:
         seed: decides ties between equally good nodes.
+        writer: where the decisions go, if not through ``transport``.
+        leadership: decides when decisions begin; without one they begin when everything is known.
         write_story: receives each line of the story, when it is to be recorded.
         on_cycle: told of every cycle, after it was logged.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what differs between a process and its tests
         self,
         configuration: Configuration,
         transport: Transport,
         *,
         hostname: str,
         seed: int,
+        writer: Transport | None = None,
+        leadership: Leadership | None = None,
         write_story: Callable[[bytes], object] | None = None,
         on_cycle: Callable[[CycleResult, float], None] | None = None,
     ) -> None:
@@ -84,12 +90,16 @@ class Runtime:
         self._rights = (*REQUIRED, *rights_to_watch(watched), *rights_to_patch(patched))
         if any(profile.post_filter for profile in configuration.profiles):
             self._rights = (*self._rights, *RIGHTS_TO_PREEMPT)
+        if leadership is not None:
+            self._rights += leadership.candidacy.rights
+        self._leadership = leadership
+        self._knows_when_leading = leadership is not None and configuration.kube.delay_cache_until_active
         self._on_cycle = on_cycle
         self._timing = Timing()
-        self.dispatcher = Dispatcher(transport, self._deliver, hostname=hostname, may_bind=self._may_bind)
+        self.dispatcher = Dispatcher(writer or transport, self._deliver, hostname=hostname, may_bind=self._may_bind)
         self.loop = Loop(
             brain,
-            dispatch=self.dispatcher.submit,
+            dispatch=self.dispatcher.submit if leadership is None else self._dispatch_as_leader,
             has_room=self._has_room,
             wall=time.time,
             clock=time.perf_counter,
@@ -98,11 +108,18 @@ class Runtime:
         )
         self.reflectors: list[Reflector[Any]] = [Reflector(transport, resource, self._deliver) for resource in watched]
         self._watches: tuple[asyncio.Task[None], ...] = ()
+        self._ending: asyncio.Task[None] | None = None
         self.synced = asyncio.Event()
         self.is_stopping = False
 
     def _deliver(self, stimulus: Any) -> None:
         self.loop.deliver(stimulus)
+
+    def _dispatch_as_leader(self, instruction: Instruction) -> None:
+        """Who stands by writes nothing: what there is to write is the leader's to find out."""
+        assert self._leadership is not None
+        if self._leadership.is_leader:
+            self.dispatcher.submit(instruction)
 
     def _may_bind(self, uid: str) -> bool:
         """Whether a bind that is about to be sent is still to be sent; nearly always nothing was touched and that is all."""
@@ -166,12 +183,41 @@ class Runtime:
     async def _start(self, group: asyncio.TaskGroup) -> None:
         _log_what_is_not_batched(self.state.batching.off)
         await self._wait_for_rights()
+        if self._leadership is not None:
+            await self._leadership.start()
+        if self._knows_when_leading:
+            await self._lead(group)
+            await self._know(group)
+        else:
+            await self._know(group)
+            if not await self._lead(group):
+                await self._know(group)
+        self.loop.start_scheduling()
+
+    async def _know(self, group: asyncio.TaskGroup) -> None:
+        """List everything and watch it from then on; what is watched already is listed anew."""
+        for task in self._watches:
+            task.cancel()
+        if self._watches:
+            await asyncio.wait(self._watches)
+        for reflector in self.reflectors:
+            reflector.restart()
         self._watches = tuple(group.create_task(reflector.run()) for reflector in self.reflectors)
         for reflector in self.reflectors:
             await reflector.synced.wait()
         self.synced.set()
         log.info("caches are synced", **{reflector.resource.name: len(reflector) for reflector in self.reflectors})
-        self.loop.start_scheduling()
+
+    async def _lead(self, group: asyncio.TaskGroup) -> bool:
+        """Wait until this process may decide; False when what it knows may be older than the last decision of another one.
+
+        A watch may be late, or cut without anybody having noticed, and the last leader has bound pods until the end.
+        """
+        if self._leadership is None:
+            return True
+        is_up_to_date = await self._leadership.acquire()
+        self._ending = group.create_task(self._leadership.lost())
+        return is_up_to_date
 
     async def _wait_for_rights(self) -> None:
         """Ask what we may do until it is everything: without it pods would be seen and not bound."""
@@ -201,6 +247,10 @@ class Runtime:
         self.is_stopping = True
         self.loop.stop_scheduling()
         unfinished = await self.dispatcher.drain(DRAIN_SECONDS)
+        if self._leadership is not None:
+            if self._ending is not None:
+                self._ending.cancel()
+            await self._leadership.release()
         log.info("stopped", unfinished_binds=unfinished.binds, unfinished_events=unfinished.events)
         return Outcome(unfinished=unfinished)
 

@@ -70,6 +70,7 @@ def load(
     path: Path | None,
     *,
     replace_kube_scheduler: bool = False,
+    own_namespace: str = "",
     registry: Registry = IN_TREE,
 ) -> Configuration:
     """The configuration of a scheduler that runs: of a file in YAML or JSON, or the default one without a file.
@@ -77,12 +78,13 @@ def load(
     Args:
         path: a file with a KubeSchedulerConfiguration, a RepriseConfiguration or both, as documents of their own.
         replace_kube_scheduler: also accept kube-scheduler's profile name and Lease.
+        own_namespace: where this scheduler runs, and so where its Lease is when the file does not say.
         registry: the plugins there are.
 
     Raises:
         ConfigurationError: with everything that is wrong.
     """
-    return _load(path, Purpose.REPLACE if replace_kube_scheduler else Purpose.RUN, registry)
+    return _load(path, Purpose.REPLACE if replace_kube_scheduler else Purpose.RUN, registry, own_namespace)
 
 
 def load_for_evaluation(path: Path | None, *, registry: Registry = IN_TREE) -> Configuration:
@@ -111,7 +113,7 @@ def from_object(value: Any, *, any_scheduler_name: bool = False, registry: Regis
     return _configuration(found, purpose, registry, report)
 
 
-def _load(path: Path | None, purpose: Purpose, registry: Registry) -> Configuration:
+def _load(path: Path | None, purpose: Purpose, registry: Registry, own_namespace: str = "") -> Configuration:
     report = Report()
     found: dict[str, Any] = {}
     if path is not None:
@@ -120,7 +122,7 @@ def _load(path: Path | None, purpose: Purpose, registry: Registry) -> Configurat
             report.unread("", f"{path} is empty: a {kube_document.KIND} is expected")
         for document in documents:
             _sort(document, found, report)
-    return _configuration(found, purpose, registry, report)
+    return _configuration(found, purpose, registry, report, own_namespace)
 
 
 def _text(path: Path) -> str:
@@ -152,8 +154,11 @@ def _sort(document: Any, found: dict[str, Any], report: Report) -> None:
         found[kind] = {key: value for key, value in document.items() if key not in ("kind", "apiVersion")}
 
 
-def _configuration(found: Mapping[str, Any], purpose: Purpose, registry: Registry, report: Report) -> Configuration:
-    kube = with_defaults(decode(found.get(kube_document.KIND, {}), KubeSchedulerConfiguration, "", report))
+def _configuration(
+    found: Mapping[str, Any], purpose: Purpose, registry: Registry, report: Report, own_namespace: str = ""
+) -> Configuration:
+    document = decode(found.get(kube_document.KIND, {}), KubeSchedulerConfiguration, "", report)
+    kube = with_defaults(document, own_namespace)
     reprise = decode(found.get(reprise_document.KIND, {}), RepriseConfiguration, "", report)
     kube_rules.validate(kube, purpose, report)
     ignored = tuple(

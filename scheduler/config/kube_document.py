@@ -1,7 +1,7 @@
 """KubeSchedulerConfiguration, version kubescheduler.config.k8s.io/v1 (kube-scheduler 1.37: config/v1).
 
-The defaults are kube-scheduler's but for those that keep a second scheduler apart from the first: leader election is off,
-its Lease is ``reprise`` in the scheduler's own namespace, and the client speaks JSON.
+The defaults are kube-scheduler's but for those that keep a second scheduler apart from the first: the Lease of the leader election
+is ``reprise`` in the scheduler's own namespace, and the client speaks JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Section(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 class LeaderElection(_Section, frozen=True):
     """An empty ``resource_namespace`` is the scheduler's own namespace."""
 
-    leader_elect: bool = False
+    leader_elect: bool = True
     lease_duration_seconds: Seconds = msgspec.field(name="leaseDuration", default=15.0)
     renew_deadline_seconds: Seconds = msgspec.field(name="renewDeadline", default=10.0)
     retry_period_seconds: Seconds = msgspec.field(name="retryPeriod", default=2.0)
@@ -133,8 +133,11 @@ class KubeSchedulerConfiguration(_Section, frozen=True):
     delay_cache_until_active: bool = False
 
 
-def with_defaults(document: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """The document with defaults for what is absent or, where Go cannot tell them apart, zero or empty."""
+def with_defaults(document: KubeSchedulerConfiguration, own_namespace: str = "") -> KubeSchedulerConfiguration:
+    """The document with defaults for what is absent or, where Go cannot tell them apart, zero or empty.
+
+    The Lease is in ``own_namespace`` when the document does not say where it is.
+    """
     election = document.leader_election
     client = document.client_connection
     profiles = document.profiles or (KubeSchedulerProfile(),)
@@ -152,6 +155,7 @@ def with_defaults(document: KubeSchedulerConfiguration) -> KubeSchedulerConfigur
             retry_period_seconds=election.retry_period_seconds or 2.0,
             resource_lock=election.resource_lock or "leases",
             resource_name=election.resource_name or OWN_NAME,
+            resource_namespace=election.resource_namespace or own_namespace,
         ),
         client_connection=msgspec.structs.replace(
             client,

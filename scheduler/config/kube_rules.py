@@ -25,6 +25,7 @@ from scheduler.config.report import Report
 
 KUBE_SCHEDULER_NAME = "default-scheduler"
 KUBE_SCHEDULER_LEASE = ("kube-system", "kube-scheduler")
+RETRY_JITTER = 1.2
 
 
 class Purpose(enum.Enum):
@@ -83,14 +84,6 @@ def _leader_election(election: LeaderElection, purpose: Purpose, report: Report)
         )
     if not election.leader_elect:
         return
-    if purpose.runs:
-        report.error(
-            invalid(
-                child(path, "leaderElect"),
-                True,
-                "leader election is not implemented yet; set it to false and run one replica",
-            )
-        )
     durations = {
         "leaseDuration": election.lease_duration_seconds,
         "renewDeadline": election.renew_deadline_seconds,
@@ -102,6 +95,10 @@ def _leader_election(election: LeaderElection, purpose: Purpose, report: Report)
     if election.lease_duration_seconds <= election.renew_deadline_seconds:
         shown = format_duration(election.renew_deadline_seconds)
         report.error(invalid(child(path, "leaseDuration"), shown, "must be greater than `RenewDeadline`"))
+    if election.renew_deadline_seconds <= election.retry_period_seconds * RETRY_JITTER:
+        # kube-scheduler finds this out when it starts; here it is known before.
+        shown = format_duration(election.renew_deadline_seconds)
+        report.error(invalid(child(path, "renewDeadline"), shown, "must be greater than `RetryPeriod` * 1.2"))
     if election.resource_lock != "leases":
         wanted = 'resourceLock value must be "leases"'
         report.error(invalid(child(path, "resourceLock"), election.resource_lock, wanted))

@@ -12,6 +12,7 @@ import asyncio
 import ipaddress
 import os
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
@@ -29,7 +30,8 @@ from pyreqwest.response import ResponseBodyReader
 
 from scheduler.kube.connections import Connections
 from scheduler.kube.credentials import Credentials, CredentialsError, Endpoint
-from scheduler.kube.transport import FailureKind, Response, TransportFailure, WatchStream, error_of
+from scheduler.kube.fence import Fence
+from scheduler.kube.transport import FailureKind, Response, Transport, TransportFailure, WatchStream, error_of
 
 log = structlog.get_logger(__name__)
 
@@ -46,18 +48,29 @@ PING_TIMEOUT_SECONDS = 15.0
 STREAM_WINDOW_BYTES = 4 << 20
 CONNECTION_WINDOW_BYTES = 16 << 20
 READS_PER_TURN = 16
+# Variables of the environment are set while a client is built, and there may be a client for each thread.
+_ENVIRONMENT = threading.Lock()
 
 
 class ApiClient:
     """The Transport to a real API server. Close it, or use it in an ``async with``."""
 
-    def __init__(self, credentials: Credentials, *, version: str, observe: ObserveRequest | None = None) -> None:
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        version: str,
+        observe: ObserveRequest | None = None,
+        reads_small: bool = False,
+    ) -> None:
         """Build the client; nothing is sent yet.
 
         Args:
             credentials: where to connect and as whom; looked at before each request.
             version: the product's version, for the user agent ``reprise/VERSION``.
             observe: called after each request with its method, status (0: no answer) and seconds; a watch counts until its headers.
+            reads_small: what is read is small and goes over connections as writes do, of which one that hangs is given up at once
+                with its request.
 
         Raises:
             CredentialsError: a certificate or key cannot be used.
@@ -65,6 +78,7 @@ class ApiClient:
         self._credentials = credentials
         self._user_agent = f"reprise/{version}"
         self._observe = observe
+        self._reads_small = reads_small
         self._endpoint = credentials.endpoint
         self._client = self._build(self._endpoint)
         self._connections = self._build_connections(self._endpoint)
@@ -100,8 +114,15 @@ class ApiClient:
     def patch(self, path: str, body: bytes, content_type: str) -> Coroutine[Any, Any, Response]:
         return self._send("PATCH", path, WRITE_SECONDS, body, content_type)
 
+    def put(self, path: str, body: bytes) -> Coroutine[Any, Any, Response]:
+        return self._send("PUT", path, WRITE_SECONDS, body)
+
     def delete(self, path: str, body: bytes = b"") -> Coroutine[Any, Any, Response]:
         return self._send("DELETE", path, WRITE_SECONDS, body)
+
+    def fenced(self, fence: Fence) -> Transport:
+        """This client for one who may write only while the fence is open: each write raises FenceClosed otherwise."""
+        return _FencedClient(self, fence)
 
     @asynccontextmanager
     async def watch(self, path: str) -> AsyncIterator[WatchStream]:
@@ -137,18 +158,28 @@ class ApiClient:
     # ---------------------------------------------------------------------------------------------------------- requests
 
     async def _send(
-        self, method: str, path: str, seconds: float, body: bytes = b"", content_type: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        seconds: float,
+        body: bytes = b"",
+        content_type: str = "application/json",
+        fence: Fence | None = None,
     ) -> Response:
         """One request, and once more with new credentials when the server did not accept or could not prove an identity."""
         is_last = False
         while True:
             began = perf_counter()
             try:
-                if method == "GET" or self._connections is None:
+                if (method == "GET" and not self._reads_small) or self._connections is None:
+                    if fence is not None:
+                        fence.check()
                     response = await self._ask(method, path, seconds, body, content_type)
                 else:
                     authorization = self._credentials.authorization()
-                    response = await self._connections.send(method, path, body, content_type, authorization, seconds)
+                    response = await self._connections.send(
+                        method, path, body, content_type, authorization, seconds, fence
+                    )
             except TransportFailure as failure:
                 self._seen(method, 0, began)
                 if is_last or failure.kind is not FailureKind.TLS or not await self._reload():
@@ -244,6 +275,28 @@ class ApiClient:
         return builder, base
 
 
+class _FencedClient:
+    """The client behind a fence; reads and watches pass it."""
+
+    def __init__(self, client: ApiClient, fence: Fence) -> None:
+        self._client = client
+        self._fence = fence
+        self.get = client.get
+        self.watch = client.watch
+
+    def post(self, path: str, body: bytes) -> Coroutine[Any, Any, Response]:
+        return self._client._send("POST", path, WRITE_SECONDS, body, fence=self._fence)  # noqa: SLF001 - its other half
+
+    def patch(self, path: str, body: bytes, content_type: str) -> Coroutine[Any, Any, Response]:
+        return self._client._send("PATCH", path, WRITE_SECONDS, body, content_type, self._fence)  # noqa: SLF001
+
+    def put(self, path: str, body: bytes) -> Coroutine[Any, Any, Response]:
+        return self._client._send("PUT", path, WRITE_SECONDS, body, fence=self._fence)  # noqa: SLF001
+
+    def delete(self, path: str, body: bytes = b"") -> Coroutine[Any, Any, Response]:
+        return self._client._send("DELETE", path, WRITE_SECONDS, body, fence=self._fence)  # noqa: SLF001
+
+
 class _Lines:
     """Cuts a stream into lines.
 
@@ -320,6 +373,11 @@ def _only_authority(ca_file: str) -> Iterator[None]:
     if not ca_file:
         yield
         return
+    with _ENVIRONMENT:
+        yield from _trusting(ca_file)
+
+
+def _trusting(ca_file: str) -> Iterator[None]:
     before = {name: os.environ.pop(name, None) for name in ("SSL_CERT_FILE", "SSL_CERT_DIR")}
     os.environ["SSL_CERT_FILE"] = str(Path(ca_file).absolute())
     try:

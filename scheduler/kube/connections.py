@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 
 from scheduler.kube.connection import Connection, Unanswered
 from scheduler.kube.credentials import Endpoint
+from scheduler.kube.fence import Fence
 from scheduler.kube.tls import text_of, tls_context
 from scheduler.kube.transport import FailureKind, Response, TransportFailure
 
@@ -50,12 +51,20 @@ class Connections:
         self._timer: asyncio.TimerHandle | None = None
 
     async def send(
-        self, method: str, path: str, body: bytes, content_type: str, authorization: str | None, seconds: float
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        content_type: str,
+        authorization: str | None,
+        seconds: float,
+        fence: Fence | None = None,
     ) -> Response:
-        """One request and its answer, which must come within so many seconds.
+        """One request and its answer, which must come within so many seconds. A fence is asked when there is a connection.
 
         Raises:
             TransportFailure: there was no answer.
+            FenceClosed: the fence did not let the request pass; nothing was sent.
         """
         if authorization != self._authorization:
             self._authorization, self._common = authorization, self._headers(authorization)
@@ -64,8 +73,10 @@ class Connections:
         answer: asyncio.Future[Response] = loop.create_future()
         deadline = loop.time() + seconds
         self._expire_at(deadline)
-        connection.request(self._message(method, path, body, content_type), answer, deadline)
         try:
+            if fence is not None:
+                fence.check()  # nothing waits between this and the bytes; to connect may have taken long
+            connection.request(self._message(method, path, body, content_type), answer, deadline)
             return await answer
         except Unanswered as failure:
             raise self._failure(method, path, failure.kind, failure.message, sent=True) from failure
@@ -161,7 +172,7 @@ class Connections:
         if body:
             rest = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
         else:
-            rest = "\r\n" if method == "DELETE" else "Content-Length: 0\r\n\r\n"
+            rest = "\r\n" if method in ("DELETE", "GET") else "Content-Length: 0\r\n\r\n"
         return f"{method} {self._base}{_quoted(path)} HTTP/1.1\r\n{self._common}{rest}".encode() + body
 
     def _failure(self, method: str, path: str, kind: FailureKind, message: str, *, sent: bool) -> TransportFailure:

@@ -111,6 +111,11 @@ class Reflector(Generic[ObjectT]):
         """How long ago the server last said anything, a bookmark included."""
         return self._timing.monotonic() - self._heard_at
 
+    def restart(self) -> None:
+        """Let the next ``run`` begin with a complete list, however much is known; not while it runs."""
+        self.resource_version = None
+        self.synced.clear()
+
     async def run(self) -> None:
         """List and watch until cancelled.
 

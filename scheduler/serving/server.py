@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from scheduler.serving.health import Check, report
+from scheduler.serving.health import Check, ping, report
 
 
 class ServingError(Exception):
@@ -22,9 +22,10 @@ class Pages:
     """What is served.
 
     ``metrics`` gives the exposition text and its content type; ``configuration`` the document of /configz; ``debug`` those of
-    /debug/NAME, by name.
+    /debug/NAME, by name. ``health`` is for /healthz, which is deprecated.
     """
 
+    health: Mapping[str, Check] = field(default_factory=lambda: {"ping": ping})
     live: Mapping[str, Check]
     ready: Mapping[str, Check]
     metrics: Callable[[], tuple[bytes, str]]
@@ -57,6 +58,8 @@ class Server:
         """
         require_loopback(address)
         app = web.Application()
+        app.router.add_get("/healthz", self._health("healthz", self._pages.health))
+        app.router.add_get("/healthz/{check}", self._health("healthz", self._pages.health))
         app.router.add_get("/livez", self._health("livez", self._pages.live))
         app.router.add_get("/livez/{check}", self._health("livez", self._pages.live))
         app.router.add_get("/readyz", self._health("readyz", self._pages.ready))

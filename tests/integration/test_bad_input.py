@@ -33,7 +33,7 @@ kind: KubeSchedulerConfiguration
 parallelism: 0
 percentageOfNodesToScore: 101
 noSuchField: 1
-leaderElection: {leaderElect: true}
+leaderElection: {leaderElect: true, resourceLock: endpoints}
 profiles:
 - schedulerName: default-scheduler
   plugins:
@@ -51,7 +51,7 @@ PATHS = {
     "parallelism",
     "percentageOfNodesToScore",
     "noSuchField",
-    "leaderElection.leaderElect",
+    "leaderElection.resourceLock",
     "profiles[0].schedulerName",
     "profiles[0].plugins.filter.enabled[0]",
     "profiles[1].pluginConfig[0].args.scoringStrategy.type",

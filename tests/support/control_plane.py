@@ -20,7 +20,7 @@ from tests.support.binaries import binaries_folder
 from tests.support.cluster_reset import count_objects, reset_cluster
 from tests.support.daemons import Daemon, DaemonError
 from tests.support.kubeconfig import write_kubeconfig
-from tests.support.rbac import apply_rbac
+from tests.support.rbac import apply_lease, apply_rbac
 from tests.support.resources import NAMESPACES
 
 READY_SECONDS = 60.0
@@ -34,6 +34,11 @@ DISABLED_ADMISSION_PLUGINS = ("ServiceAccount", "TaintNodesByCondition")
 USERS = {
     "admin": ("admin", "system:masters"),
     "reprise": (
+        "system:serviceaccount:reprise:reprise",
+        "system:serviceaccounts,system:serviceaccounts:reprise",
+    ),
+    # The same identity under another token: its uid, which audit logs show, tells one replica from the other.
+    "reprise-2": (
         "system:serviceaccount:reprise:reprise",
         "system:serviceaccounts,system:serviceaccounts:reprise",
     ),
@@ -129,6 +134,7 @@ class ControlPlane:
             self._start_daemons()
         else:
             reset_cluster(self.client())
+            apply_lease(self.client())
 
     def logs(self, lines: int = 40) -> str:
         """The last lines of both logs."""

@@ -21,6 +21,8 @@ from tests.support.resources import Object
 START_SECONDS = 60.0
 COMMAND = Path(sys.executable).with_name("reprise")
 KUBE_DOCUMENT = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+# Who follows one that was killed need not wait for the end of its Lease.
+ALONE = {"leaderElection": {"leaderElect": False}}
 REPRISE_DOCUMENT = {"apiVersion": "reprise.dev/v1alpha1", "kind": "RepriseConfiguration"}
 
 
@@ -31,8 +33,8 @@ class RepriseError(Exception):
 class RepriseProcess:
     """A running scheduler; use it in a `with`, or call `start` and `stop` or `kill`.
 
-    `configuration` is a KubeSchedulerConfiguration as a mapping, which gets a free port for its pages; a file, which is
-    taken as it is; or None for no `--config` at all. The last two serve where the product does by default.
+    `configuration` is a KubeSchedulerConfiguration as a mapping, which gets a free port for its pages and no leader election
+    unless it says so; a file, which is taken as it is; or None for no `--config` at all. The last two serve where the product does by default.
     """
 
     def __init__(
@@ -174,7 +176,7 @@ class RepriseProcess:
 def _configuration_file(configuration: Mapping[str, Any] | Path, folder: Path) -> Path:
     if isinstance(configuration, Path):
         return configuration
-    documents = [{**KUBE_DOCUMENT, **configuration}, {**REPRISE_DOCUMENT, "serving": {"port": 0}}]
+    documents = [{**KUBE_DOCUMENT, **ALONE, **configuration}, {**REPRISE_DOCUMENT, "serving": {"port": 0}}]
     file = folder / "configuration.yaml"
     file.write_text("\n---\n".join(json.dumps(document, indent=2) for document in documents))
     return file

@@ -84,6 +84,9 @@ class ScriptedTransport:
     async def post(self, path: str, body: bytes) -> Response:
         return await self._answer("POST", path, body)
 
+    async def put(self, path: str, body: bytes) -> Response:
+        return await self._answer("PUT", path, body)
+
     async def patch(self, path: str, body: bytes, content_type: str) -> Response:
         kind = "strategic-merge-patch" if path.endswith("/status") else "merge-patch"
         assert path.startswith("/apis/events.k8s.io/") or content_type == f"application/{kind}+json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
@@ -44,6 +45,16 @@ async def get(path: str, pages: Pages | None = None) -> tuple[int, str, str]:
 async def test_livez_is_green_while_readyz_is_red() -> None:
     assert (await get("/livez"))[::2] == (200, "ok")
     assert (await get("/readyz"))[0] == 500
+
+
+async def test_healthz_is_a_ping_or_the_checks_that_it_is_given() -> None:
+    assert (await get("/healthz"))[::2] == (200, "ok")
+    pages = dataclasses.replace(make_pages(), health={"leaderElection": lambda: False})
+    assert (await get("/healthz", pages))[::2] == (
+        500,
+        "[-]leaderElection failed: reason withheld\nhealthz check failed\n",
+    )
+    assert (await get("/healthz/ping", pages))[0] == 404
 
 
 async def test_a_single_check_has_a_page_of_its_own() -> None:

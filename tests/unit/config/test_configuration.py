@@ -33,7 +33,7 @@ def test_without_a_file_there_is_one_profile_with_a_name_of_our_own() -> None:
 
     assert [profile.scheduler_name for profile in found.profiles] == ["reprise"]
     assert found.kube.leader_election == LeaderElection(
-        leader_elect=False,
+        leader_elect=True,
         lease_duration_seconds=15.0,
         renew_deadline_seconds=10.0,
         retry_period_seconds=2.0,
@@ -131,13 +131,27 @@ def test_an_evaluation_takes_any_name_and_what_only_a_running_scheduler_needs(fi
     )
 
     assert load_for_evaluation(file).profiles[0].scheduler_name == "default-scheduler"
-    assert len(errors_of(file)) == 5
+    assert len(errors_of(file)) == 4
 
 
 def test_a_lease_of_that_name_elsewhere_is_not_kube_schedulers(file: Path) -> None:
     file.write_text(KUBE + "leaderElection: {resourceName: kube-scheduler, resourceNamespace: mine}\n")
 
     assert load(file).kube.leader_election.resource_namespace == "mine"
+
+
+def test_the_lease_is_in_the_schedulers_own_namespace_unless_the_file_says_where(file: Path) -> None:
+    assert load(None, own_namespace="mine").kube.leader_election.resource_namespace == "mine"
+    file.write_text(KUBE + "leaderElection: {resourceNamespace: theirs}\n")
+    assert load(file, own_namespace="mine").kube.leader_election.resource_namespace == "theirs"
+
+
+def test_the_lease_of_kube_scheduler_is_refused_also_where_only_the_namespace_makes_it_so(file: Path) -> None:
+    file.write_text(KUBE + "leaderElection: {resourceName: kube-scheduler}\n")
+
+    with pytest.raises(ConfigurationError, match="this is the Lease of kube-scheduler"):
+        load(file, own_namespace="kube-system")
+    assert load(file, own_namespace="mine").kube.leader_election.resource_name == "kube-scheduler"
 
 
 @pytest.mark.parametrize("order", [(KUBE, REPRISE), (REPRISE, KUBE)])
@@ -258,7 +272,7 @@ def test_configz_shows_everything_with_its_default() -> None:
         "kind": "KubeSchedulerConfiguration",
         "parallelism": 16,
         "leaderElection": {
-            "leaderElect": False,
+            "leaderElect": True,
             "leaseDuration": "15s",
             "renewDeadline": "10s",
             "retryPeriod": "2s",

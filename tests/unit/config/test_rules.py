@@ -128,6 +128,10 @@ LEADER = {"leaderElect": True}
             ['leaderElection.leaseDuration: Invalid value: "10s": must be greater than `RenewDeadline`'],
         ),
         (
+            {**LEADER, "renewDeadline": "6s", "retryPeriod": "5s"},
+            ['leaderElection.renewDeadline: Invalid value: "6s": must be greater than `RetryPeriod` * 1.2'],
+        ),
+        (
             {**LEADER, "retryPeriod": "-1s"},
             ['leaderElection.retryPeriod: Invalid value: "-1s": must be greater than zero'],
         ),
@@ -139,16 +143,8 @@ LEADER = {"leaderElect": True}
     ],
 )
 def test_leader_election_has_rules_only_when_it_is_on(election: dict[str, Any], errors: list[str]) -> None:
+    assert errors_of(leaderElection=election) == errors
     assert errors_of(evaluate=True, leaderElection=election) == errors
-
-
-def test_leader_election_is_refused_by_a_scheduler_that_runs() -> None:
-    assert errors_of(leaderElection=LEADER) == [
-        (
-            "leaderElection.leaderElect: Invalid value: true: "
-            "leader election is not implemented yet; set it to false and run one replica"
-        )
-    ]
 
 
 @pytest.mark.parametrize(
