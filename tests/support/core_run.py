@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from scheduler.core.stimulus import (
     PodRead,
     Tick,
 )
+from scheduler.framework.plugin import PostFilterPlugin
 from scheduler.profile.profile import Profile
 from scheduler.queue.backoff import Backoff
 
@@ -33,8 +35,20 @@ ON_NODE = "on node"
 
 
 def default_profiles(configuration: dict[str, Any] | None = None) -> dict[str, Profile]:
-    """The profiles of a KubeSchedulerConfiguration; those of the default one without it."""
-    return {profile.scheduler_name: profile for profile in from_object(configuration).profiles}
+    """The profiles of a KubeSchedulerConfiguration.
+
+    Without one it is the default profile but for preemption, which has something to say of every failure: see
+    ``tests.support.preemption``.
+    """
+    profiles: dict[str, Profile] = {one.scheduler_name: one for one in from_object(configuration).profiles}
+    if configuration is not None:
+        return profiles
+    return {name: without_preemption(profile) for name, profile in profiles.items()}
+
+
+def without_preemption(profile: Profile) -> Profile:
+    gates = tuple(plugin for plugin in profile.pre_enqueue if not isinstance(plugin, PostFilterPlugin))
+    return replace(profile, pre_enqueue=gates, post_filter=())
 
 
 class Core:
