@@ -72,6 +72,11 @@ test-cluster: setup ## run the tests that need a real kube-apiserver (ARGS='-k b
 	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
 		$(BIN)/pytest -m cluster $(ARGS)
 
+.PHONY: test-parity
+test-parity: setup ## tell scripts to kube-scheduler, twice, and to Reprise, on a real API server (ARGS='--only gates', ARGS=--help)
+	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
+		$(BIN)/python -m tests.parity $(ARGS)
+
 .PHONY: bench-compare
 bench-compare: setup ## measure beside kube-scheduler on a real API server (ARGS='--quick --output json'; ARGS=--help)
 	@$(BIN)/python -m bench compare --build $(ARGS)

@@ -1,7 +1,7 @@
 """Make a test cluster empty again, fast enough to do it before every test."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 from tests.support.api_client import METADATA_ONLY, ApiClient, ApiError, run_all
@@ -73,13 +73,14 @@ def count_objects(client: ApiClient) -> int:
     return total
 
 
-def reset_cluster(client: ApiClient) -> None:
+def reset_cluster(client: ApiClient, *, keep: Collection[Resource] = ()) -> None:
     """Delete what tests make, in all namespaces, and the namespaces they made; finalizers are no obstacle.
 
-    Custom resources, roles and bindings stay: their tests take them away.
+    Custom resources, roles and bindings stay: their tests take them away; and what the caller wants to `keep`.
     """
     for resource in EMPTIED:
-        _empty(client, resource)
+        if resource not in keep:
+            _empty(client, resource)
     for namespace in client.list_objects(NAMESPACES, metadata_only=True):
         if namespace["metadata"]["name"] not in KEPT_NAMESPACES:
             client.delete_namespace(namespace["metadata"]["name"])

@@ -216,6 +216,18 @@ def test_a_guarded_pod_wakes_when_the_guard_is_gone(guarded: tuple[Core, Pod]) -
     assert core.decide(9.0).node_name == "n1"
 
 
+def test_a_guarded_pod_wakes_when_a_node_comes_that_the_guard_does_not_reach() -> None:
+    """Upstream asks only about the terms of the pod itself, and it has none."""
+    core = Core()
+    core.nodes(make_node("n1", labels={"zone": "a"}))
+    core.pods(make_pod("guard", node_name="n1", affinity=affinity(apart=(term("zone", labelSelector={}),))))
+    pod = waits(core, make_pod())
+    core.nodes(make_node("n2", labels={"zone": "b"}), at=9.0)
+
+    assert core.rooms(pod) == ["active"]
+    assert core.decide(9.0).node_name == "n2"
+
+
 def test_a_guarded_pod_wakes_when_its_namespace_is_labelled_otherwise(guarded: tuple[Core, Pod]) -> None:
     """Upstream leaves it where it is, for five minutes if nothing else happens."""
     core, pod = guarded
