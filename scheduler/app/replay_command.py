@@ -23,7 +23,13 @@ def build(header: Header) -> Scheduler:
     """
     configuration = from_object(header.configuration, any_scheduler_name=True)
     profiles = {one.scheduler_name: one for one in configuration.profiles}
-    return Scheduler(profiles, seed=header.seed, backoff=configuration.backoff, batching=header.batching)
+    return Scheduler(
+        profiles,
+        seed=header.seed,
+        backoff=configuration.backoff,
+        batching=header.batching,
+        extenders=configuration.kube.extenders,
+    )
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from scheduler.app.loop import Brain, Loop
 from scheduler.config.configuration import Configuration
 from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
+from scheduler.core.extenders import ExtenderFault
 from scheduler.core.instruction import Instruction
 from scheduler.core.kubelet_rejections import KubeletRejection
 from scheduler.core.scheduler import Scheduler
@@ -265,6 +266,14 @@ def _log_what_is_not_batched(off: Mapping[str, str]) -> None:
 def _log_complaint(about: Complaint) -> None:
     if isinstance(about, BadObject):
         log.warning("object cannot be understood and is left out", kind=about.kind, object=about.key, error=about.error)
+    elif isinstance(about, ExtenderFault):
+        log.warning(
+            "an extender does not answer and pods are decided on without it; said once until it answers again",
+            extender=about.url,
+            verb=about.verb,
+            pod=about.pod,
+            error=about.error,
+        )
     elif isinstance(about, KubeletRejection):
         log.warning("a kubelet rejected a pod that was bound to it", **structs.asdict(about))
     else:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from scheduler.config.decoding import encode
+from scheduler.config.extenders import hide_secrets
 from scheduler.config.kube_document import API_VERSION, KIND, KubeSchedulerConfiguration
 from scheduler.config.profiles import ProfileConfiguration
 from scheduler.profile.plugin_set import Selection
@@ -21,6 +22,8 @@ def as_kube_document(kube: KubeSchedulerConfiguration, profiles: Sequence[Profil
         shown["pluginConfig"] = [
             {"name": name, "args": _arguments(name, arguments)} for name, arguments in profile.plugin_config.items()
         ]
+    for extender in document["extenders"]:
+        hide_secrets(extender)
     if not kube.extenders:
         del document["extenders"]
     return {"apiVersion": API_VERSION, "kind": KIND, **_without_nulls(document)}

@@ -10,13 +10,11 @@ import enum
 from collections.abc import Sequence
 
 from scheduler.api.field_errors import child, duplicate, element, invalid, required
-from scheduler.api.label_syntax import label_key_errors
-from scheduler.api.resources import is_extended
+from scheduler.config import extenders
 from scheduler.config.decoding import encode
 from scheduler.config.duration import format_duration
 from scheduler.config.kube_document import (
     ClientConnection,
-    Extender,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
     LeaderElection,
@@ -60,9 +58,7 @@ def validate(document: KubeSchedulerConfiguration, purpose: Purpose, report: Rep
     if highest < initial and not report.is_unread("podInitialBackoffSeconds"):
         wanted = "must be greater than or equal to PodInitialBackoffSeconds"
         report.error(invalid("podMaxBackoffSeconds", highest, wanted))
-    if document.extenders and purpose.runs:
-        report.error("extenders: Forbidden: extenders are not implemented yet; remove them")
-    _extenders(document.extenders, report)
+    extenders.validate(document.extenders, report, runs=purpose.runs)
 
 
 def _client_connection(client: ClientConnection, report: Report) -> None:
@@ -154,29 +150,3 @@ def _percentage(path: str, percentage: int | None, purpose: Purpose, report: Rep
     elif purpose.runs and percentage not in (0, 100):
         wanted = "examining a part of the nodes is not implemented yet; use 0 or 100, which both examine every node"
         report.error(invalid(path, percentage, wanted))
-
-
-def _extenders(extenders: Sequence[Extender], report: Report) -> None:
-    binders = sum(1 for extender in extenders if extender.bind_verb)
-    managed: set[str] = set()
-    for index, extender in enumerate(extenders):
-        path = element("extenders", index)
-        if extender.prioritize_verb and extender.weight <= 0:
-            wanted = "must have a positive weight applied to it"
-            report.error(invalid(child(path, "weight"), extender.weight, wanted))
-        for position, resource in enumerate(extender.managed_resources):
-            at = child(element(child(path, "managedResources"), position), "name")
-            report.error(*_extended_resource_errors(at, resource.name))
-            if resource.name in managed:
-                report.error(invalid(at, resource.name, "duplicate extender managed resource name"))
-            managed.add(resource.name)
-    if binders > 1:
-        found = f"found {binders} extenders implementing bind"
-        report.error(invalid("extenders", found, "only one extender can implement bind"))
-
-
-def _extended_resource_errors(path: str, name: str) -> list[str]:
-    syntax = [invalid(path, name, message) for message in label_key_errors(name)]
-    if syntax:
-        return syntax
-    return [] if is_extended(name) else [invalid(path, name, "is an invalid extended resource name")]

@@ -150,8 +150,11 @@ class Batching:
             ],
         }
 
-    def decide(self, queued: QueuedPod, profile: Profile, now: float) -> Decision:
+    def decide(self, queued: QueuedPod, profile: Profile, now: float, *, counts: bool = True) -> Decision:
         """Find the pod's node.
+
+        Args:
+            counts: False when the answer of an entry is not the last word: ``count`` is called then, once it is known.
 
         Raises:
             PluginFailure: a plugin failed while all nodes were evaluated.
@@ -164,7 +167,7 @@ class Batching:
             return replace(self._evaluate_all(pod, profile, avoided), batch=key)
         entry = self.entries.get(key, now)
         if entry is not None:
-            decision = self._from_entry(pod, profile, entry, avoided, now)
+            decision = self._from_entry(pod, profile, entry, avoided, now, counts=counts)
             if decision is not None:
                 if self._until_check:
                     self._until_check -= 1
@@ -193,7 +196,7 @@ class Batching:
         return decision
 
     def _from_entry(
-        self, pod: PodInfo, profile: Profile, entry: Entry[Evaluation], avoided: Avoided, now: float
+        self, pod: PodInfo, profile: Profile, entry: Entry[Evaluation], avoided: Avoided, now: float, *, counts: bool
     ) -> Decision | None:
         """The entry's answer, brought up to date; None when that failed, and then the entry is gone."""
         evaluation = entry.evaluation
@@ -215,7 +218,8 @@ class Batching:
             self.entries.drop(entry.key, _FLUSH_OF_STAGE[failure.stage], now)
             return None
         entry.hits += 1
-        self.counters.attempts[profile.scheduler_name, attempt] += 1
+        if counts:
+            self.counters.attempts[profile.scheduler_name, attempt] += 1
         return Decision(row, evaluation, instead, attempt)
 
     def _evaluate_all(self, pod: PodInfo, profile: Profile, avoided: Avoided) -> Decision:
@@ -226,6 +230,21 @@ class Batching:
         if row is None:
             row = evaluation.select(instead)
         return Decision(row, evaluation, instead, Attempt.NO_HINT)
+
+    def count(self, profile: Profile, decision: Decision) -> None:
+        """A decision that ``decide`` did not count has come to its end."""
+        if isinstance(decision.batch, Attempt) and decision.batch is not Attempt.NO_HINT:
+            self.counters.attempts[profile.scheduler_name, decision.batch] += 1
+
+    def renew(self, pod: PodInfo, evaluation: Evaluation, before: Verdicts) -> Verdicts:
+        """Bring an evaluation up to date that a decision was made from some time ago; what nominated pods keep from the pod now.
+
+        Raises:
+            PluginFailure: a plugin failed.
+        """
+        evaluation.refresh()
+        cooling = {row: status for row, status in before.items() if status.plugin == COOLING}
+        return {**cooling, **self._refusals(pod, evaluation, ())}
 
     def _refusals(self, pod: PodInfo, evaluation: Evaluation, avoided: Avoided) -> Verdicts:
         """What nominated pods, and kubelets that refused, keep from the pod; the evaluation is up to date, before and after."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from scheduler.core.asking import ask, error_of
 from scheduler.core.binding_cycles import BindingCycle
 from scheduler.core.changes import ASSIGNED_POD_DELETE, placed
+from scheduler.core.extend_binding import bind
 from scheduler.core.failure import (
     REASON_ERROR,
     REASON_UNSCHEDULABLE,
@@ -22,7 +23,7 @@ from scheduler.core.failure import (
     reference_to,
     unfit,
 )
-from scheduler.core.instruction import BindPod, Instruction, PatchObject, PatchPodStatus
+from scheduler.core.instruction import Instruction, PatchObject, PatchPodStatus
 from scheduler.core.measurements import ERROR, UNSCHEDULABLE
 from scheduler.core.pre_bind import PreBindRun, check_step
 from scheduler.core.reserving import unreserve
@@ -144,7 +145,7 @@ def _work(state: State, cycle: BindingCycle, now: float) -> list[Instruction]:
                 return fail(state, cycle.pod.uid, failure, now)
             instructions += _send_next(state, cycle, run)
     state.binding_cycles.leave(cycle.pod.uid)
-    return [*instructions, BindPod(pod=reference_to(cycle.pod.pod), node_name=cycle.node_name)]
+    return [*instructions, bind(state, cycle.pod, cycle.node_name)]
 
 
 def _step(state: State, cycle: BindingCycle, run: PreBindRun, now: float) -> Failure | None:

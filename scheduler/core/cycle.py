@@ -7,16 +7,17 @@ import msgspec
 from scheduler.core.batching import Decision, Mismatch
 from scheduler.core.binding_cycle import begin, follow_permits
 from scheduler.core.binding_cycles import BindingCycle
+from scheduler.core.extend_binding import bind
+from scheduler.core.extending import Extended, Extending
 from scheduler.core.failure import (
     REASON_ERROR,
     REASON_UNSCHEDULABLE,
     Failure,
     failure_instructions,
-    reference_to,
     warning,
 )
-from scheduler.core.instruction import BindPod, Instruction
-from scheduler.core.measurements import ASSUMED, ERROR, SKIPPED, UNSCHEDULABLE
+from scheduler.core.instruction import AskExtender, Instruction
+from scheduler.core.measurements import ASKING, ASSUMED, ERROR, SKIPPED, UNSCHEDULABLE
 from scheduler.core.preemption import NOTHING_TO_DO, AfterFilter, nominate, post_filter, preempt
 from scheduler.core.reserving import reserve
 from scheduler.core.state import MISSING_RULE, Binding, State
@@ -33,7 +34,7 @@ class CycleResult(msgspec.Struct, frozen=True, kw_only=True):
 
     ``feasible``: nodes that it fits on, less those kept for nominated pods.
     ``batch``: whether and how the batch cache was used, in the words of its metrics; ``mismatch``: a check of it failed.
-    ``outcome``: ASSUMED (a bind is on its way), UNSCHEDULABLE, ERROR or SKIPPED.
+    ``outcome``: ASSUMED (a bind is on its way), UNSCHEDULABLE, ERROR or SKIPPED; or ASKING: the decision is still to come.
     """
 
     pod: str
@@ -51,7 +52,12 @@ class CycleResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schedule_one(state: State, now: float) -> CycleResult | None:
-    """Pop a pod and decide where it goes; None when nobody waits."""
+    """Pop a pod and decide where it goes; None when nobody waits, or when extenders still have to say where one goes.
+
+    While extenders are asked about a pod the result says so (ASKING), and no other pod is popped.
+    """
+    if state.extending is not None:
+        return _go_on(state, state.extending, now)
     queued = state.queue.pop(now)
     if queued is None:
         return None
@@ -71,19 +77,86 @@ def schedule_one(state: State, now: float) -> CycleResult | None:
     try:
         return _decide(state, queued, profile, now)
     except PluginFailure as failure:
-        state.measurements.plugin_failures[failure.plugin] += 1
-        state.measurements.stage_errors[failure.plugin, failure.stage.value] += 1
-        return _fail(state, queued, Failure(REASON_ERROR, str(failure)), now)
+        return _plugin_failed(state, queued, failure, now)
+
+
+def _plugin_failed(state: State, queued: QueuedPod, failure: PluginFailure, now: float) -> CycleResult:
+    state.measurements.plugin_failures[failure.plugin] += 1
+    state.measurements.stage_errors[failure.plugin, failure.stage.value] += 1
+    return _fail(state, queued, Failure(REASON_ERROR, str(failure)), now)
 
 
 def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> CycleResult:
+    if state.extenders and state.extenders.take_part(queued.pod):
+        return _begin_extending(state, queued, profile, now)
+    return _settle(state, queued, profile, state.batching.decide(queued, profile, now), now)
+
+
+def _begin_extending(state: State, queued: QueuedPod, profile: Profile, now: float) -> CycleResult:
+    decision = state.batching.decide(queued, profile, now, counts=False)
+    if decision.row is None:
+        state.batching.count(profile, decision)
+        return _settle(state, queued, profile, decision, now)
+    extending = Extending(state, queued, profile, decision, now)
+    return _extended(state, extending, extending.begin(), now)
+
+
+def _go_on(state: State, extending: Extending, now: float) -> CycleResult | None:
+    """Go on with the pod about which extenders were asked; None while they have not answered."""
+    queued, latest = extending.queued, extending.latest
+    if latest is None or latest.pod.metadata.deletion_timestamp is not None:
+        state.extending = None
+        state.batching.count(extending.profile, extending.abandon())
+        state.queue.done(queued.pod.uid)
+        if latest is None:
+            return _result(queued, SKIPPED, [], message=f"pod {queued.pod.key} needs no node any more")
+        message = f"skip schedule deleting pod: {queued.pod.key}"
+        event = warning(latest.pod, message, extending.profile.scheduler_name, now)
+        return _result(queued, SKIPPED, [event], message=message)
+    if extending.is_waiting:
+        return None
+    state.extending = None
+    if latest is not queued.pod:
+        state.queue.take_newer(queued, latest)
+    try:
+        return _extended(state, extending, extending.go_on(), now)
+    except PluginFailure as failure:
+        state.batching.count(extending.profile, extending.abandon())
+        return _plugin_failed(state, queued, failure, now)
+
+
+def _extended(state: State, extending: Extending, step: list[AskExtender] | Extended, now: float) -> CycleResult:
+    """Wait for answers, or end the cycle as they say."""
+    queued, profile = extending.queued, extending.profile
+    if isinstance(step, list):
+        state.extending = extending
+        return _result(queued, ASKING, list(step))
+    decision = step.decision
+    state.batching.count(profile, decision)
+    if step.error:
+        return _fail(state, queued, Failure(REASON_ERROR, step.error), now, decision)
+    result = _settle(state, queued, profile, decision, now, step.rejectors)
+    binding = state.bindings.get(queued.pod.uid)
+    if binding is not None:
+        binding.started = extending.began
+    return result
+
+
+def _settle(
+    state: State,
+    queued: QueuedPod,
+    profile: Profile,
+    decision: Decision,
+    now: float,
+    rejectors: tuple[str, ...] = (),
+) -> CycleResult:
+    """Assume the pod on its node, or tell why there is none. ``rejectors`` are among those that refused it."""
     pod, cache, queue = queued.pod, state.cache, state.queue
-    decision = state.batching.decide(queued, profile, now)
     evaluation, row = decision.evaluation, decision.row
     if row is None:
         instead = decision.instead
         message = evaluation.failure_message(instead)
-        refusing = evaluation.rejectors(instead)
+        refusing = evaluation.rejectors(instead) + rejectors
         pending = evaluation.pending_rejectors(instead)
         after = NOTHING_TO_DO
         if profile.post_filter:
@@ -112,7 +185,7 @@ def _decide(state: State, queued: QueuedPod, profile: Profile, now: float) -> Cy
     state.bindings[uid] = Binding(queued, node_name, now, pod, cache.table.position, cycle)
     instructions: list[Instruction]
     if cycle is None:
-        instructions = [BindPod(pod=reference_to(pod.pod), node_name=node_name)]
+        instructions = [bind(state, pod, node_name)]
     else:
         instructions = [*begin(state, cycle, now), *follow_permits(state, now)]
     return CycleResult(

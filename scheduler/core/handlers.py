@@ -20,6 +20,7 @@ from scheduler.core.changes import (
     pod_changes,
     pod_events,
 )
+from scheduler.core.extend_answers import extender_answered
 from scheduler.core.instruction import Instruction, PodReference
 from scheduler.core.kubelet_rejections import COOLED_DOWN, RUNNING
 from scheduler.core.preemption import preemption_answered
@@ -31,6 +32,8 @@ from scheduler.core.stimulus import (
     DeviceClassDeleted,
     DisruptionBudgetApplied,
     DisruptionBudgetDeleted,
+    ExtenderAnswered,
+    ExtenderFailed,
     NamespaceApplied,
     NamespaceDeleted,
     NodeApplied,
@@ -73,7 +76,16 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
         case PodDeleted():
             metadata = ObjectMeta(namespace=stimulus.namespace, name=stimulus.name, uid=stimulus.uid)
             return _pod_deleted(state, metadata, stimulus.now)
-        case PodBound() | BindFailed() | BindDue() | PodRead() | ObjectPatched() | ObjectPatchFailed():
+        case (
+            PodBound()
+            | BindFailed()
+            | BindDue()
+            | PodRead()
+            | ExtenderAnswered()
+            | ExtenderFailed()
+            | ObjectPatched()
+            | ObjectPatchFailed()
+        ):
             return _answered(state, stimulus)
         case NodeApplied():
             _node_applied(state, stimulus)
@@ -112,7 +124,15 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
 
 
 def _answered(
-    state: State, answer: PodBound | BindFailed | BindDue | PodRead | ObjectPatched | ObjectPatchFailed
+    state: State,
+    answer: PodBound
+    | BindFailed
+    | BindDue
+    | PodRead
+    | ExtenderAnswered
+    | ExtenderFailed
+    | ObjectPatched
+    | ObjectPatchFailed,
 ) -> list[Instruction]:
     match answer:
         case PodBound():
@@ -121,6 +141,8 @@ def _answered(
             return bind_failed(state, answer)
         case BindDue():
             return bind_due(state, answer)
+        case ExtenderAnswered() | ExtenderFailed():
+            return extender_answered(state, answer)
         case PodRead():
             return pod_read(state, answer)
         case _:
@@ -246,6 +268,7 @@ def unreadable(pod: PodInfo) -> str | None:
 
 def _assigned(state: State, pod: PodInfo, now: float) -> None:
     known = state.cache.apply_pod(pod)
+    _leave_extending(state, pod.uid)
     if state.kubelet_rejections.unseen and pod.pod.status.phase == RUNNING:
         state.kubelet_rejections.unseen.pop(pod.uid, None)
     if pod.uid in state.binding_cycles.before_bind:
@@ -271,6 +294,11 @@ def _assigned(state: State, pod: PodInfo, now: float) -> None:
 
 
 def _unassigned(state: State, pod: PodInfo, now: float) -> None:
+    if state.extending is not None and state.extending.uid == pod.uid:
+        decided_on, state.extending.latest = state.extending.latest, pod
+        events = () if decided_on is None else pod_events(decided_on, pod, EventResource.TARGET_POD)
+        state.queue.update(pod, events, now)
+        return
     binding = state.bindings.get(pod.uid)
     if binding is not None:
         before = binding.latest
@@ -333,10 +361,17 @@ def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> list[Instruc
 
 def _leave_binding(state: State, uid: str, now: float) -> None:
     """Should the pod's bind fail, it is not tried again; if it has not begun it never will."""
+    _leave_extending(state, uid)
     binding = state.bindings.get(uid)
     if binding is not None:
         binding.latest = None
         abandon(state, uid, now)
+
+
+def _leave_extending(state: State, uid: str) -> None:
+    """Whatever extenders say of the pod, it needs no node any more."""
+    if state.extending is not None and state.extending.uid == uid:
+        state.extending.latest = None
 
 
 def _nominated(state: State, uid: str) -> PodInfo | None:

@@ -15,6 +15,7 @@ UNSCHEDULABLE = "unschedulable"
 ERROR = "error"
 ASSUMED = "assumed"
 SKIPPED = "skipped"
+ASKING = "asking"
 FITS = "fits"
 REFUSED = "refused"
 
@@ -50,14 +51,14 @@ class Measurements:
         """By status code, of pods that Permit told to wait."""
         self.bind_checks: Counter[str] = Counter()
         """Nodes that were touched between decision and bind and so were filtered again, by FITS or REFUSED."""
-        self.kubelet_rejections: Counter[str] = Counter()
-        """Pods that we have bound and that their kubelet refused, by reason."""
         self.preemption_attempts = 0
         """Runs of PostFilter plugins that look for victims."""
         self.preemption_victims = Histogram(VICTIMS_BOUNDS)
         """Pods that had to go for one that was nominated."""
         self.preemption_runs: Counter[str] = Counter()
         """Preemptions that ended, by ``success`` or ``error``."""
+        self.kubelet_rejections: Counter[str] = Counter()
+        """Pods that we have bound and that their kubelet refused, by reason."""
         self.bad_objects: Counter[str] = Counter()
         """Objects that could not be understood, by kind."""
         self.hints: Counter[tuple[str, str, str]] = Counter()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scheduler.batch.options import BatchOptions
 from scheduler.cache.cache import Cache
+from scheduler.config.kube_document import Extender
 from scheduler.core import cycle, handlers
 from scheduler.core.chance import Chance
 from scheduler.core.cycle import CycleResult
+from scheduler.core.extenders import Extenders
 from scheduler.core.instruction import Instruction
 from scheduler.core.state import Complaint, State
 from scheduler.core.stimulus import Stimulus
@@ -24,6 +26,7 @@ class Scheduler:
         seed: decides ties between equally good nodes; the same seed gives the same decisions.
         backoff: how long failed pods wait.
         batching: reuse of decisions; which reused ones are checked follows from the seed too.
+        extenders: those of the configuration, in its order.
     """
 
     def __init__(
@@ -33,8 +36,9 @@ class Scheduler:
         seed: int,
         backoff: Backoff,
         batching: BatchOptions = BatchOptions(),  # noqa: B008 - frozen
+        extenders: Sequence[Extender] = (),
     ) -> None:
-        self.state = State(profiles, Cache(seed=seed), backoff, batching, Chance(seed).draw)
+        self.state = State(profiles, Cache(seed=seed), backoff, batching, Chance(seed).draw, Extenders(extenders))
 
     def handle(self, stimulus: Stimulus) -> list[Instruction]:
         """Apply one stimulus."""

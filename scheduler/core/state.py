@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,7 @@ from scheduler.core.batching import Batching, Signer
 from scheduler.core.binding_cycles import BindingCycle, BindingCycles
 from scheduler.core.budgets import Budgets
 from scheduler.core.changes import ASSIGNED_POD_DELETE
+from scheduler.core.extenders import EXTENDER, EXTENDER_EVENTS, ExtenderFault, Extenders
 from scheduler.core.kubelet_rejections import COOLING, COOLING_EVENTS, KubeletRejection, KubeletRejections
 from scheduler.core.measurements import Measurements
 from scheduler.core.preemptions import Preemptions
@@ -28,6 +29,9 @@ from scheduler.queue.backoff import Backoff
 from scheduler.queue.hearing import Hearing
 from scheduler.queue.queued_pod import QueuedPod
 from scheduler.queue.scheduling_queue import SchedulingQueue
+
+if TYPE_CHECKING:
+    from scheduler.core.extending import Extending  # which works on a State
 
 MISSING_RULE = "MissingRule"
 """Stands where a rejecting plugin stands, for pods that need a rule which is not there yet."""
@@ -76,7 +80,7 @@ class PluginFault:
     error: str
 
 
-Complaint: TypeAlias = BadObject | PluginFault | KubeletRejection
+Complaint: TypeAlias = BadObject | PluginFault | ExtenderFault | KubeletRejection
 """What is wrong and shows in no decision."""
 
 
@@ -90,9 +94,13 @@ class State:
         backoff: Backoff,
         batching: BatchOptions,
         chance: Callable[[], float],
+        extenders: Extenders,
     ) -> None:
         self.profiles = profiles
         self.cache = cache
+        self.extenders = extenders
+        self.extending: Extending | None = None
+        """The decision that waits for extenders; no other pod is decided on meanwhile."""
         self.bindings: dict[str, Binding] = {}
         self.binding_cycles = BindingCycles()
         self.preemptions = Preemptions()
@@ -157,6 +165,8 @@ class State:
         return status
 
     def _events_of(self, pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:
+        if plugin == EXTENDER:
+            return EXTENDER_EVENTS
         if plugin in _OWN_EVENTS:
             return _OWN_EVENTS[plugin]
         key = (pod.pod.spec.scheduler_name, plugin)
@@ -170,6 +180,7 @@ class State:
         found = self._interest.get(event)
         if found is None:
             registered = [each for events in _OWN_EVENTS.values() for each in events]
+            registered += EXTENDER_EVENTS if self.extenders else ()
             for profile in self.profiles.values():
                 for plugin in profile.rejecting:
                     registered += profile.events_of(plugin)

@@ -6,6 +6,7 @@ FailedScheduling text read the same arrays.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -225,6 +226,16 @@ class Evaluation:
         self.refresh_scores()
         assert self._scoring is not None
         return int(self._scoring.keyed.argmax())
+
+    def select_with(self, extra: Mapping[int, int], instead: Verdicts = NOTHING_INSTEAD) -> int | None:
+        """As ``select``, with ``extra`` added to the totals of some rows: of any size, for a sum cannot overflow."""
+        candidates = np.array(self._filtering.feasible)
+        candidates[list(instead)] = False
+        if np.count_nonzero(candidates) <= 1:
+            return int(candidates.argmax()) if candidates.any() else None
+        self.refresh_scores()
+        assert self._scoring is not None
+        return self._scoring.best_with(self._table, candidates, extra)
 
     def _select_without(self, refused: list[int]) -> int | None:
         """The choice among fewer rows, with what that does to every normalised score."""

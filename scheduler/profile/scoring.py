@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ _LEFT = 1 << 62
 """Beside the facets that changed: the row is feasible no more."""
 BELOW_ALL = np.iinfo(np.int64).min
 """Stands for a row that is not feasible; a total can be negative, as weights can."""
+_HIGHEST = 1 << 62
+"""What extenders can bring a total up or down to."""
 
 
 class Scoring:
@@ -267,6 +269,16 @@ class Scoring:
         """The choice if these, at least one, were the feasible rows."""
         ranks = (self.totals_over(table, feasible) << TIE_KEY_BITS) + table.tie_keys
         mask_ranks(ranks, feasible, out=ranks)
+        return int(ranks.argmax())
+
+    def best_with(self, table: NodeTable, feasible: BoolArray, extra: Mapping[int, int]) -> int:
+        """As ``best_over``, with something added to the totals of some rows, which may be more than their rank has room for."""
+        totals = self.totals_over(table, feasible)
+        for row, score in extra.items():
+            totals[row] = max(-_HIGHEST, min(int(totals[row]) + score, _HIGHEST))
+        best = feasible & (totals == totals[feasible].max())
+        ranks = table.tie_keys.copy()
+        mask_ranks(ranks, best, out=ranks)
         return int(ranks.argmax())
 
     def totals_over(self, table: NodeTable, feasible: BoolArray) -> IntArray:

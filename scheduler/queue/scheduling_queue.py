@@ -201,6 +201,10 @@ class SchedulingQueue:
         else:
             self._park(queued, ATTEMPT_FAILED)
 
+    def take_newer(self, queued: QueuedPod, pod: PodInfo) -> None:
+        """A pod in flight has changed, and what becomes of it is decided on its present object."""
+        self._change(queued, pod)
+
     def is_waiting(self, signature: Signature) -> bool:
         """Whether a pod with this signature waits."""
         return signature in self._signed

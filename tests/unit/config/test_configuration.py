@@ -127,7 +127,7 @@ def test_an_evaluation_takes_any_name_and_what_only_a_running_scheduler_needs(fi
         KUBE
         + LEASE.replace("{", "{leaderElect: true, ")
         + DEFAULT_SCHEDULER
-        + "percentageOfNodesToScore: 40\nextenders: [{urlPrefix: 'http://e', filterVerb: f}]\n"
+        + "percentageOfNodesToScore: 40\nextenders: [{urlPrefix: nowhere, filterVerb: f}]\n"
     )
 
     assert load_for_evaluation(file).profiles[0].scheduler_name == "default-scheduler"

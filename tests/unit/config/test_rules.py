@@ -190,10 +190,59 @@ def test_only_one_extender_can_bind() -> None:
     ]
 
 
-def test_extenders_are_refused_by_a_scheduler_that_runs() -> None:
-    assert errors_of(extenders=[{"urlPrefix": "http://e"}]) == [
-        "extenders: Forbidden: extenders are not implemented yet; remove them"
-    ]
+@pytest.mark.parametrize(
+    ("extender", "errors"),
+    [
+        ({"urlPrefix": "https://user:password@e.example:8443/scheduler/", "filterVerb": "f"}, []),
+        (
+            {"filterVerb": "f"},
+            [
+                (
+                    "extenders[0].urlPrefix: Required value: the URL at which the extender is asked, "
+                    "such as http://127.0.0.1:8888/scheduler"
+                )
+            ],
+        ),
+        (
+            {"urlPrefix": "ftp://user:password@e"},
+            ['extenders[0].urlPrefix: Invalid value: "ftp://e": must be the URL of an http or https server'],
+        ),
+        (
+            {"urlPrefix": "http://e:70000"},
+            ['extenders[0].urlPrefix: Invalid value: "http://e:70000": must be the URL of an http or https server'],
+        ),
+        (
+            {"urlPrefix": "http://e/?key=1"},
+            ['extenders[0].urlPrefix: Invalid value: "http://e/?key=1": must end in a path: a verb is appended to it'],
+        ),
+        (
+            {"urlPrefix": "http://e", "httpTimeout": "-1s"},
+            ['extenders[0].httpTimeout: Invalid value: "-1s": must not be negative; 0 means 5s'],
+        ),
+        (
+            {"urlPrefix": "https://e", "tlsConfig": {"keyData": "se/cret!", "certData": "YQ=="}},
+            ["extenders[0].tlsConfig.keyData: Invalid value: (hidden): must be base64"],
+        ),
+        (
+            {"urlPrefix": "https://e", "tlsConfig": {"keyFile": "/key"}},
+            ["extenders[0].tlsConfig.certFile: Required value: certFile or certData: certificate and key go together"],
+        ),
+        (
+            {"urlPrefix": "https://e", "tlsConfig": {"insecure": True, "caFile": "/ca"}},
+            [
+                (
+                    "extenders[0].tlsConfig.insecure: Invalid value: true: "
+                    "must not be set together with caFile or caData: nothing is verified then"
+                )
+            ],
+        ),
+    ],
+)
+def test_an_extender_that_can_never_be_asked_is_refused_by_a_scheduler_that_runs(
+    extender: dict[str, Any], errors: list[str]
+) -> None:
+    assert errors_of(extenders=[extender]) == errors
+    assert errors_of(evaluate=True, extenders=[extender]) == []
 
 
 @pytest.mark.parametrize("percentage", [1, 50, 99])
