@@ -51,6 +51,7 @@ async def test_a_bind_that_cannot_have_been_processed_is_repeated_unread(first: 
         assert it.dispatcher.binder.counters.repeated == 1
 
 
+# trap: how-binds-are-repeated
 async def test_repeats_are_10_50_and_250_ms_apart_and_four_in_all() -> None:
     transport = ScriptedTransport(otherwise=REFUSED)
     async with dispatching(transport) as it:
@@ -144,6 +145,7 @@ async def test_a_bind_that_fails_on_every_attempt_tells_the_servers_message() ->
         assert it.answers() == [("failed", "uid-a", "node-1", "etcdserver: request timed out")]
 
 
+# trap: how-binds-are-repeated
 async def test_a_conflict_on_an_unbound_pod_is_not_repeated() -> None:
     transport = ScriptedTransport(refusal(409, "pod a is being deleted, cannot be assigned to a host"), read_pod(None))
     async with dispatching(transport) as it:

@@ -154,6 +154,7 @@ async def test_a_series_that_has_ended_is_written_after_six_minutes_and_then_beg
         assert sent(transport)[3] == ("POST", 604, None)
 
 
+# trap: the-identity-of-an-event
 @pytest.mark.parametrize(
     "other",
     [

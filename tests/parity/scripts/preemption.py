@@ -40,6 +40,7 @@ add(
     "one node, one pod of low priority, and one that is worth more",
     create(node("only", "2"), pod("cheap", "1500m", on="only", priority="low")),
     create(pod("dear", "1", priority="high"), bound=("dear",)),
+    traps=("the-api-server-clears-the-nomination", "who-preempts-is-held-back"),
 )
 add(
     "only those who must go",
@@ -189,6 +190,7 @@ add(
     create(pod("dear", "2", priority="high")),
     create(node("new", "4"), bound=("dear",)),
     end_terminating(),
+    traps=("the-nominated-node-first",),
 )
 add(
     "a place for anti-affinity",

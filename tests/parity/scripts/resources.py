@@ -104,6 +104,13 @@ STORIES.add(
     ),
 )
 STORIES.add(
+    "pods that ask for nothing",
+    "scores count something for them, so that they are spread",
+    create(node("a"), node("b"), node("c"), pod("there", requests={}, on="a")),
+    in_turn(*(pod(name, requests={}) for name in ("first", "second", "third"))),
+    traps=("requests-of-pods-that-ask-for-nothing",),
+)
+STORIES.add(
     "the highest priority first",
     "three pods wait for one place; the place goes to the first by priority",
     create(node("only", "1"), pod("occupant", "1", on="only", priority="high")),

@@ -53,6 +53,7 @@ def scheduled_event(pod: Pod, now: float) -> RecordEvent:
     )
 
 
+# trap: assumed-until-seen
 def test_an_answer_before_the_watch_is_told_and_the_pod_stays_assumed(core: Core, pod: Pod) -> None:
     assert core.bound(pod, "n1", at=10.5) == [scheduled_event(pod, 10.5)]
     assert core.rooms(pod) == [ON_NODE]
@@ -180,6 +181,7 @@ def test_a_bind_that_succeeded_before_the_pod_was_deleted_is_told(core: Core, po
     assert core.rooms(pod) == []
 
 
+# trap: updates-of-assumed-pods
 def test_a_pod_that_begins_to_terminate_during_its_bind_frees_its_room_at_once(core: Core, pod: Pod) -> None:
     other = waiting(core)
     core.pods(changed(pod, version="8", metadata={"deletion_timestamp": DELETED}), at=12.5)

@@ -216,6 +216,7 @@ def test_a_failure_clears_the_pods_nomination(requests: dict[str, Any] | None) -
     assert patch.nominated_node_name == ""
 
 
+# trap: the-same-failure-is-not-written
 def test_the_same_failure_again_is_an_event_and_no_patch() -> None:
     core = Core()
     core.nodes(make_node("n1"))

@@ -104,6 +104,7 @@ def test_a_nomination_alone_is_cleared_without_writing_the_condition() -> None:
     assert patch == PatchPodStatus(pod=reference(pod), condition=None, condition_order=[], nominated_node_name="")
 
 
+# trap: the-note-is-cut
 def test_the_condition_has_the_whole_message_and_the_event_a_cut_one() -> None:
     long = "x" * 2000
     event, patch = told(make_pod(), long)

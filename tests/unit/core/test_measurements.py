@@ -16,6 +16,7 @@ def test_a_value_on_a_bound_belongs_below_it() -> None:
     assert histogram.sum == 7.5
 
 
+# trap: attempts-end-with-the-bind
 def test_a_decision_that_found_a_node_ends_its_attempt_later() -> None:
     measurements = Measurements()
     measurements.cycle_took("assumed", "reprise", 0.5)

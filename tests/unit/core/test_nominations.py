@@ -54,6 +54,7 @@ def test_room_is_kept_from_pods_of_the_same_priority_or_a_lower_one(core: Core, 
     assert core.decide().outcome == outcome
 
 
+# trap: the-nominated-node-first
 def test_a_pod_tries_the_node_that_it_is_nominated_to_first() -> None:
     core = Core()
     core.nodes(make_node("n1"), make_node("n2", allocatable={"cpu": "64"}))
@@ -78,6 +79,7 @@ def test_the_deletion_of_a_nominated_pod_frees_its_room(core: Core) -> None:
     assert core.decide(9.0).node_name == "n1"
 
 
+# trap: a-nomination-that-goes-wakes-others
 @pytest.mark.parametrize("node", ["", "n2"])
 def test_another_nomination_or_none_frees_the_room(core: Core, node: str) -> None:
     pod = waiting(core)

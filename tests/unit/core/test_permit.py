@@ -198,6 +198,7 @@ def test_a_pod_that_may_not_wait_at_all_is_rejected_at_once() -> None:
     assert Waiting(0.0).instructions[1:] == told(message, 100.0)
 
 
+# trap: a-failed-bind-wakes-others
 def test_the_failed_pod_wakes_others_but_not_itself(waiting: Waiting) -> None:
     """Both hear of every pod that leaves a node."""
     core = waiting.core

@@ -226,6 +226,7 @@ def test_a_toleration_more_does_not_help_a_pod_that_lacks_room() -> None:
     assert core.rooms(pod) == ["unschedulable"]
 
 
+# trap: own-updates-wake-nobody
 def test_the_patch_of_its_own_condition_does_not_wake_a_pod() -> None:
     core = Core()
     core.nodes(make_node("n1"))

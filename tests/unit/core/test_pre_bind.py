@@ -103,6 +103,7 @@ def test_without_work_the_pod_is_bound_and_not_nominated() -> None:
     assert run_of(DONE, flight=PreFlight(SKIP)).instructions == [BIND]
 
 
+# trap: done-before-pre-bind
 def test_a_pod_is_out_of_flight_while_pre_bind_is_at_work() -> None:
     run = run_of(PreBindWaits((CLAIM,)))
 

@@ -191,6 +191,7 @@ def test_the_pod_takes_its_room_when_the_victim_is_gone(core: PreemptingCore) ->
     assert core.nominated_to(pod) == ""
 
 
+# trap: a-terminating-victim-is-waited-for
 def test_the_pod_waits_while_victims_take_their_time(core: PreemptingCore) -> None:
     pod = nominated(urgent())
     core.pods(pod)
@@ -237,6 +238,7 @@ def test_a_pod_that_never_preempts_says_so_and_keeps_its_nomination(core: Preemp
     assert core.nominated_to(urgent()) == "n1"
 
 
+# trap: a-nomination-is-cleared
 def test_a_pod_that_nothing_helps_loses_its_nomination() -> None:
     core = PreemptingCore(nodes=("n1", "n2"))
     core.nodes(make_node("n3", taints=[Taint(key="k", effect="NoSchedule")]))
@@ -263,6 +265,7 @@ def test_no_node_is_tried_when_prefilter_says_that_nothing_can_help(core: Preemp
     assert victims(result.instructions) == []
 
 
+# trap: a-nomination-is-cleared
 def test_lower_nominated_pods_lose_their_place(core: PreemptingCore) -> None:
     low = nominated(urgent("low", cpu="3", priority=5))
     high = nominated(urgent("high", cpu="1", priority=11))
@@ -277,6 +280,7 @@ def test_lower_nominated_pods_lose_their_place(core: PreemptingCore) -> None:
     assert core.nominated_to(high) == "n1"
 
 
+# trap: who-preempts-is-held-back
 def test_the_pod_is_held_back_until_its_victims_are_deleted() -> None:
     core = PreemptingCore()
     pod = urgent()

@@ -91,6 +91,7 @@ def test_a_rejection_without_a_reason_has_none_in_its_text() -> None:
     assert decided(core_of(scripted("A", [], reserved=rejected()))).message == "0/1 nodes are available:"
 
 
+# trap: reserve-is-undone-in-reverse
 def test_a_failed_reserve_is_undone_by_all_plugins_in_reverse_order() -> None:
     diary: list[Asked] = []
     core = core_of(scripted("A", diary), scripted("B", diary, reserved=rejected("no")), scripted("C", diary))

@@ -88,6 +88,7 @@ def test_host_ports_of_nominated_pods_are_taken(cache: Cache) -> None:
     assert {row: status.plugin for row, status in found.items()} == {cache.table.row_of("n0"): "NodePorts"}
 
 
+# trap: nominated-pods-take-their-room
 def test_a_node_that_refuses_the_pod_anyway_is_told_beside_the_nominated_pods(cache: Cache) -> None:
     """It is asked beside them first, and then not again."""
     profile = make_profile(NodeResourcesFit(), named(Filter, "Refusing", refuses=("n0",)))

@@ -38,6 +38,7 @@ def test_the_wait_ends_on_a_whole_second() -> None:
     assert Backoff().expiration(failed(1, at=100.7)) == 101.0
 
 
+# trap: back-off-in-whole-seconds
 @pytest.mark.parametrize(("now", "waits"), [(100.7, True), (101.0, True), (101.999, True), (102.0, False)])
 def test_the_second_of_the_end_still_waits(now: float, waits: bool) -> None:
     assert Backoff().is_backing_off(failed(1, at=100.7), now) is waits

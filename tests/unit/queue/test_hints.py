@@ -140,6 +140,7 @@ def fail_pending(queue: SchedulingQueue, *plugins: str, pending: tuple[str, ...]
     return queued
 
 
+# trap: pending-skips-the-back-off
 def test_what_helps_a_plugin_with_the_status_pending_skips_the_backoff() -> None:
     queue = Asked().queue()
     fail_pending(queue, "Fit", pending=("Fit",))

@@ -109,6 +109,7 @@ def test_an_active_pod_goes_before_one_in_backoff() -> None:
     assert pop(queue, 1.7).pod.uid == "b"
 
 
+# trap: back-off-in-whole-seconds
 def test_after_an_error_a_pod_backs_off_and_is_never_popped_early() -> None:
     queue = make_queue()
     queue.add(make(), 0.0)
@@ -118,6 +119,7 @@ def test_after_an_error_a_pod_backs_off_and_is_never_popped_early() -> None:
     assert queue.pop(1.9) is None
 
 
+# trap: errors-and-rejections-are-counted-apart
 def test_a_rejection_resets_errors_and_an_error_keeps_rejections() -> None:
     queue = make_queue()
     queue.add(make(), 0.0)
@@ -131,6 +133,7 @@ def test_a_rejection_resets_errors_and_an_error_keeps_rejections() -> None:
     assert (queued.consecutive_errors, queued.unschedulable_count) == (1, 1)
 
 
+# trap: events-during-an-attempt
 def test_an_event_during_the_attempt_is_not_lost() -> None:
     queue = make_queue()
     queue.add(make(), 0.0)
@@ -257,6 +260,7 @@ def test_counts_name_each_room() -> None:
     assert queue.unschedulable_plugins()["Fit", ""] == 1
 
 
+# trap: a-name-is-used-again
 def test_a_recreated_pod_of_the_same_name_is_another_pod() -> None:
     queue = make_queue()
     queue.add(make("old"), 0.0)
@@ -318,6 +322,7 @@ def test_a_pod_that_is_gated_counts_as_unschedulable_once_for_as_long_as_it_is()
     assert queued.unschedulable_plugins == ("Gates",)
 
 
+# trap: pre-enqueue-runs-again
 def test_a_rejected_pod_that_is_gated_when_it_wakes_stays_out() -> None:
     """PreEnqueue is asked again whenever a pod is to be tried."""
     queue = make_queue()

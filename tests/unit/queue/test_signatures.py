@@ -56,6 +56,7 @@ def test_pods_with_one_signature_are_counted() -> None:
     assert not queue.is_waiting(ONE)
 
 
+# trap: signed-when-queued
 def test_a_pod_that_changes_is_signed_anew() -> None:
     queue = make_queue(sign=signed)
     queue.add(make("a", priority=1), 0.0)
