@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import compare, contestants, decide, report, workload
+from bench import compare, contestants, crowd, decide, report, workload
 
 QUICK_ROUNDS, ROUNDS = 1, 3
 NODES, PODS = 1000, 2000
+CROWD_NODES, CROWD_BLOCKS = 60, 5
 DECIDE_NODES, DECIDE_PODS, DECIDE_ROUNDS = (100, 5000, 15000), 2000, 5
 
 
@@ -48,6 +49,7 @@ def parser() -> argparse.ArgumentParser:
     )
     comparing.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
     _add_decide(commands)
+    _add_crowd(commands)
     reporting = commands.add_parser(
         "report",
         help="write docs/benchmarks.md from the results",
@@ -77,6 +79,26 @@ def _add_decide(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     deciding.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
 
 
+def _add_crowd(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    crowding = commands.add_parser(
+        "crowd",
+        help="count places that two schedulers take twice",
+        description="Two kube-schedulers, and Reprise beside kube-scheduler, fill the last places of the same nodes at once. "
+        f"A block is {crowd.BLOCK_ROUNDS} rounds of either pair.",
+    )
+    crowding.add_argument(
+        "--nodes",
+        type=_positive,
+        default=CROWD_NODES,
+        metavar="N",
+        help=f"nodes, with one place each (default: {CROWD_NODES})",
+    )
+    crowding.add_argument(
+        "--blocks", type=_positive, default=CROWD_BLOCKS, metavar="N", help=f"blocks (default: {CROWD_BLOCKS})"
+    )
+    crowding.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
+
+
 def _several(text: str) -> list[int]:
     return list(dict.fromkeys(_positive(one) for one in text.split(",")))
 
@@ -102,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return report.run(check=options.check)
     if options.command == "decide":
         return decide.run(options)
+    if options.command == "crowd":
+        return crowd.run(options)
     if options.pods < 2:
         commands.error("--pods: at least 2, for there to be a time between the first bind and the last")
     if options.pods > workload.most_pods(options.nodes):

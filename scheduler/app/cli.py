@@ -14,6 +14,8 @@ EXIT_FAILURE = 1
 EXIT_INTERRUPTED = 130
 
 HIGHEST_SEED = 2**63 - 1
+DEFAULT_URL = "http://127.0.0.1:10259"
+
 HIGHEST_COUNT = 1_000_000
 """Of nodes or pods: more would only fill the memory."""
 
@@ -35,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     _add_check_config(commands)
     _add_replay(commands)
     _add_bench(commands)
+    _add_debug(commands)
     return root
 
 
@@ -195,6 +198,32 @@ def _bench_decide(options: argparse.Namespace) -> int:
     from scheduler.app import bench_decide
 
     return bench_decide.run(options)
+
+
+def _add_debug(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    debug = commands.add_parser(
+        "debug", help="look into a running scheduler", description="Look into a running scheduler."
+    )
+    kinds = debug.add_subparsers(metavar="WHAT", required=True)
+    command = _command(
+        kinds,
+        "compare",
+        "compare what a running scheduler knows of nodes and pods with what there is",
+        "Asks the scheduler's page /debug/compare, which `serving.debug: true` serves; with --pid it is sent SIGUSR2 instead, "
+        "and writes\nthe answer to its log. The exit code is 1 when something differs.",
+        _debug_compare,
+    )
+    command.add_argument(
+        "--url", default=DEFAULT_URL, metavar="URL", help=f"where its pages are (default: {DEFAULT_URL})"
+    )
+    command.add_argument("--pid", type=_positive, metavar="N", help="the process to send SIGUSR2 to")
+    command.add_argument("--output", choices=("text", "json"), default="text", help="form of the answer")
+
+
+def _debug_compare(options: argparse.Namespace) -> int:
+    from scheduler.app import debug_compare
+
+    return debug_compare.run(options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

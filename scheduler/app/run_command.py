@@ -18,6 +18,7 @@ import structlog
 import uvloop
 
 from scheduler.app.allocator import keep_freed_blocks
+from scheduler.app.debugging import CacheDebugger
 from scheduler.app.garbage import spare_once
 from scheduler.app.leadership import Candidacy, Leadership
 from scheduler.app.own_namespace import own_namespace
@@ -145,15 +146,18 @@ async def _serve(
             leadership=leadership,
             write_story=write_story,
         )
-        server = Server(_pages(configuration, runtime, leadership))
+        debugger = CacheDebugger(runtime, client)
+        server = Server(_pages(configuration, runtime, leadership, debugger))
         serving = configuration.reprise.serving
         port = await server.start(serving.bind_address, serving.port)
         log.info("serving", address=serving.bind_address, port=port)
         sparing = asyncio.create_task(spare_once(runtime.synced))
+        debugger.listen_for_signal()
         try:
             await runtime.run(stop)
         finally:
             sparing.cancel()
+            await debugger.stop()
             await server.stop()
             if leadership is not None:
                 leadership.close()
@@ -175,7 +179,9 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
         loop.add_signal_handler(number, handle, number.name)
 
 
-def _pages(configuration: Configuration, runtime: Runtime, leadership: Leadership | None) -> Pages:
+def _pages(
+    configuration: Configuration, runtime: Runtime, leadership: Leadership | None, debugger: CacheDebugger
+) -> Pages:
     watchdog = {} if leadership is None else {"leaderElection": leadership.is_well}
     collectors = registry(
         *_election_metrics(leadership),
@@ -220,7 +226,7 @@ def _pages(configuration: Configuration, runtime: Runtime, leadership: Leadershi
         },
         metrics=lambda: (render(collectors), CONTENT_TYPE),
         configuration=configuration.as_kube_document,
-        debug={"batch": lambda: runtime.state.batching.as_document(time.time())}
+        debug={"batch": lambda: runtime.state.batching.as_document(time.time()), "compare": debugger.document}
         if configuration.reprise.serving.debug
         else {},
     )

@@ -148,6 +148,10 @@ class Cache:
     def pod(self, uid: str) -> CachedPod | None:
         return self._pods.get(uid)
 
+    def pods(self) -> Iterator[CachedPod]:
+        """All known pods, assumed ones among them, in the order in which they came."""
+        return iter(self._pods.values())
+
     @property
     def pod_count(self) -> int:
         """Number of known pods, assumed ones among them."""

@@ -150,6 +150,11 @@ class State:
             self._bad[kind, key] = error
             self.complaints.append(BadObject(kind=kind, key=key, error=error))
 
+    @property
+    def bad_objects(self) -> set[tuple[str, str]]:
+        """Objects that cannot be understood, by kind and ``namespace/name``."""
+        return set(self._bad)
+
     def report_good(self, kind: str, metadata: ObjectMeta) -> None:
         """The object can be understood now, or it is gone."""
         if self._bad:

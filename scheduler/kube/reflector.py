@@ -102,6 +102,10 @@ class Reflector(Generic[ObjectT]):
         """How many objects are known."""
         return len(self._store)
 
+    def undecodable(self) -> list[str]:
+        """Keys of objects that exist and cannot be decoded."""
+        return self._store.undecodable_keys()
+
     @property
     def state(self) -> str:
         """``starting``, ``watching``, or why it does neither: see ``Link``."""

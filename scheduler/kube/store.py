@@ -68,6 +68,10 @@ class Store:
         del self._known[key]
         return is_news, before[0]
 
+    def undecodable_keys(self) -> list[str]:
+        """``namespace/name``, or ``name``, of objects that exist and cannot be read."""
+        return [f"{namespace}/{name}" if namespace else name for namespace, name in self._undecodable]
+
     def deleted(self, namespace: str, name: str, uid: str) -> bool:
         """Forget an object; whether it was known, by this uid."""
         key = (namespace, name)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from aiohttp import web
 
 from scheduler.serving.health import Check, ping, report
+
+Document: TypeAlias = Callable[[], dict[str, Any] | Awaitable[dict[str, Any]]]
+
+
+class PageError(Exception):
+    """A page cannot be made now; the text says why."""
 
 
 class ServingError(Exception):
@@ -22,7 +28,7 @@ class Pages:
     """What is served.
 
     ``metrics`` gives the exposition text and its content type; ``configuration`` the document of /configz; ``debug`` those of
-    /debug/NAME, by name. ``health`` is for /healthz, which is deprecated.
+    /debug/NAME, by name; to make one can take time, and raise PageError. ``health`` is for /healthz, which is deprecated.
     """
 
     health: Mapping[str, Check] = field(default_factory=lambda: {"ping": ping})
@@ -30,7 +36,7 @@ class Pages:
     ready: Mapping[str, Check]
     metrics: Callable[[], tuple[bytes, str]]
     configuration: Callable[[], dict[str, Any]]
-    debug: Mapping[str, Callable[[], dict[str, Any]]] = field(default_factory=dict)
+    debug: Mapping[str, Document] = field(default_factory=dict)
 
 
 def require_loopback(address: str) -> None:
@@ -111,8 +117,13 @@ class Server:
         body = msgspec.json.encode({"componentconfig": self._pages.configuration()})
         return web.Response(body=body, content_type="application/json")
 
-    def _debug(self, document: Callable[[], dict[str, Any]]) -> Callable[[web.Request], Any]:
+    def _debug(self, document: Document) -> Callable[[web.Request], Any]:
         async def handle(_: web.Request) -> web.Response:
-            return web.Response(body=msgspec.json.encode(document()), content_type="application/json")
+            try:
+                made = document()
+                found = made if isinstance(made, dict) else await made
+            except PageError as error:
+                return web.Response(status=503, text=f"{error}\n")
+            return web.Response(body=msgspec.json.encode(found), content_type="application/json")
 
         return handle

@@ -70,7 +70,10 @@ def start_kube_scheduler(fresh_cluster: ControlPlane) -> Iterator[StartKubeSched
 
 @pytest.fixture
 def start_reprise(fresh_cluster: ControlPlane) -> Iterator[StartReprise]:
-    """Start the scheduler, ready, with what `RepriseProcess` takes; it ends with the test if the test did not end it."""
+    """Start the scheduler, ready, with what `RepriseProcess` takes; it ends with the test if the test did not end it.
+
+    What it knows at the end is compared with what the API server has.
+    """
     with ExitStack() as stack:
 
         def start(*given: Any, **options: Any) -> RepriseProcess:

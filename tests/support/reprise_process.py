@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -19,6 +20,8 @@ from tests.support.daemons import Daemon
 from tests.support.resources import Object
 
 START_SECONDS = 60.0
+COMPARED = "cache compared"
+MISMATCH = "cache mismatch"
 COMMAND = Path(sys.executable).with_name("reprise")
 KUBE_DOCUMENT = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 # Who follows one that was killed need not wait for the end of its Lease.
@@ -103,9 +106,27 @@ class RepriseProcess:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *_: object) -> None:
-        if self.daemon.running:
-            self.stop()
+    def __exit__(self, kind: object, *_: object) -> None:
+        """End it. If nothing else is wrong and it still serves, what it knows has to be what there is."""
+        try:
+            if kind is None and self.daemon.running and self.is_ready():
+                self.compare_with_cluster()
+        finally:
+            if self.daemon.running:
+                self.stop()
+
+    def compare_with_cluster(self, *, seconds: float = 60.0) -> None:
+        """Have it list nodes and pods and compare them, by UID, with what it knows.
+
+        Raises:
+            AssertionError: something differs; it says what.
+            RepriseError: it did not answer in time.
+        """
+        compared, mismatches = len(self.lines(COMPARED)), len(self.lines(MISMATCH))
+        os.kill(self.daemon.pid, signal.SIGUSR2)
+        self.wait_until(lambda: len(self.lines(COMPARED)) > compared, seconds=seconds, what="it compares its cache")
+        different = {line["what"]: line["objects"] for line in self.lines(MISMATCH)[mismatches:]}
+        assert not different, f"what {self.name} knows is not what there is: {different}"
 
     # ----------------------------------------------------------------------------------------------------------- pages
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import aiohttp
 import pytest
 
 from scheduler.serving.health import ping
-from scheduler.serving.server import Pages, Server, ServingError
+from scheduler.serving.server import Document, PageError, Pages, Server, ServingError
 
 READY = {"ping": ping, "sched-handler-sync": lambda: False}
 
 
-def make_pages(debug: Mapping[str, Callable[[], dict[str, Any]]] | None = None) -> Pages:
+def make_pages(debug: Mapping[str, Document] | None = None) -> Pages:
     return Pages(
         live={"ping": ping},
         ready=READY,
@@ -109,3 +109,17 @@ async def test_what_is_for_debugging_has_a_page_each_where_it_is_switched_on() -
 
     assert await get("/debug/batch", pages) == (200, "application/json", '{"entries":[]}')
     assert (await get("/debug/batch"))[0] == 404
+
+
+async def test_a_debug_page_can_take_its_time() -> None:
+    async def document() -> dict[str, Any]:
+        return {"nodes": 3}
+
+    assert (await get("/debug/slow", make_pages({"slow": document})))[::2] == (200, '{"nodes":3}')
+
+
+async def test_a_debug_page_that_cannot_be_made_says_why() -> None:
+    def document() -> dict[str, Any]:
+        raise PageError("the API server is away")
+
+    assert (await get("/debug/slow", make_pages({"slow": document})))[::2] == (503, "the API server is away\n")

@@ -1,0 +1,44 @@
+"""What a running scheduler knows beside what the real API server has: SIGUSR2 and `reprise debug compare`."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from tests.integration.conftest import StartReprise
+from tests.support.api_client import ApiClient
+from tests.support.control_plane import ControlPlane
+from tests.support.manifests import node_manifest, pod_manifest
+from tests.support.reprise_process import COMMAND, COMPARED, KUBE_DOCUMENT, REPRISE_DOCUMENT
+from tests.support.resources import NODES
+
+
+def test_a_signal_compares_and_lists_who_waits(admin: ApiClient, start_reprise: StartReprise) -> None:
+    for name in ("n1", "n2"):
+        admin.create(node_manifest(name))
+    reprise = start_reprise()
+    admin.create_all([pod_manifest("web"), pod_manifest("large", requests={"cpu": "1000"})])
+    reprise.wait_until(lambda: len(reprise.lines("scheduling cycle")) == 2, seconds=10, what="both are decided on")
+
+    reprise.compare_with_cluster()
+    (line,) = reprise.lines(COMPARED)
+    assert (line["same"], line["nodes"], line["pods"], line["left_out"]) == (True, 2, 2, [])
+    (dump,) = reprise.lines("dump of scheduling queue")
+    assert (dump["summary"]["unschedulable"], dump["pods"]) == (1, ["default/large"])
+
+
+def test_the_command_asks_the_page(fresh_cluster: ControlPlane, admin: ApiClient, start_reprise: StartReprise) -> None:
+    admin.create(node_manifest("n1"))
+    configuration = fresh_cluster.folder / "debug.yaml"
+    documents = [KUBE_DOCUMENT, {**REPRISE_DOCUMENT, "serving": {"port": 0, "debug": True}}]
+    configuration.write_text("\n---\n".join(json.dumps(document) for document in documents))
+    reprise = start_reprise(configuration)
+    reprise.wait_until(reprise.is_ready, seconds=10, what="it is ready")
+
+    command: list[str | Path] = [COMMAND, "debug", "compare", "--url", f"http://127.0.0.1:{reprise.port}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        0,
+        "1 nodes and 0 pods listed\nwhat the scheduler knows is what there is\n",
+        "",
+    )
+    assert admin.list_objects(NODES)
