@@ -28,7 +28,7 @@ demo: setup ## run the main job on simulated nodes (ARGS='--nodes 50 --pods 500'
 .PHONY: test
 test: lint layers types ## lint, layers, types and all tests that need no cluster (ARGS='-k words' for pytest)
 	@echo "== test: unit, story, edge, contract, conformance and docs rings"
-	@$(BIN)/pytest -m "not cluster" $(ARGS)
+	@$(BIN)/pytest -n auto --dist worksteal -m "not cluster" $(ARGS)
 
 .PHONY: lint
 lint: setup ## check rules and format with ruff
