@@ -12,11 +12,13 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from tests.oracle.program import MissingOracle, oracle
 from tests.parity.comparison import Run, Verdict, compare
 from tests.parity.configurations import configurations
+from tests.parity.extender import Extender
 from tests.parity.listed import LISTED, MOST
 from tests.parity.placement import equally_good
 from tests.parity.scripts import SCRIPTS
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = time.monotonic()
     shards = [told[index :: options.servers] for index in range(min(options.servers, len(told)))]
     with ThreadPoolExecutor(len(shards)) as pool:
-        parts = list(pool.map(_tell, shards))
+        parts = list(pool.map(partial(_tell, show=options.show), shards))
     verdicts = {script.name: part[script.name] for script in told for part in parts if script.name in part}
     return _report(verdicts, left_out=len(chosen) - len(told), options=options, seconds=time.monotonic() - began)
 
@@ -73,20 +75,22 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--servers", type=int, default=1, metavar="N", help="deal the scripts out to this many API servers at once (1)"
     )
     parser.add_argument("--list", action="store_true", help="list the scripts and end")
+    parser.add_argument("--show", action="store_true", help="show what kube-scheduler did")
     parser.add_argument(
         "--unsteady", action="store_true", help="show what kube-scheduler's own two runs do not agree on"
     )
     return parser.parse_args(arguments)
 
 
-def _tell(scripts: Sequence[Script]) -> dict[str, Verdict]:
-    known = configurations()
+def _tell(scripts: Sequence[Script], *, show: bool) -> dict[str, Verdict]:
     groups: dict[str, list[Script]] = {}
     for script in scripts:
         groups.setdefault(script.configuration, []).append(script)
     performances: dict[str, list[Performance]] = {script.name: [] for script in scripts}
     with ExitStack() as stack:
         control_plane = stack.enter_context(ControlPlane())
+        extender = stack.enter_context(Extender(control_plane.client()))
+        known = configurations(extender.url)
         for name, value in PRIORITIES.items():
             control_plane.client().create(_priority_class(name, value))
         stack.enter_context(ControllerManager(control_plane, controllers=("persistentvolume-binder-controller",)))
@@ -110,6 +114,8 @@ def _tell(scripts: Sequence[Script]) -> dict[str, Verdict]:
             for performance, placed in zip(performances[script.name], judged[3 * index : 3 * index + 3], strict=True)
         ]
         made[script.name] = compare(runs[0], runs[1], runs[2])
+        if show:
+            _show(script, runs[0])
     return made
 
 
@@ -172,6 +178,23 @@ def _report(verdicts: Mapping[str, Verdict], *, left_out: int, options: argparse
         print(f"{different} scripts are different")
     print(f"{len(verdicts)} scripts, {same} same, {listed} listed differences")
     return 1 if different or stale or len(LISTED) > MOST else 0
+
+
+def _show(script: Script, run: Run) -> None:
+    """What kube-scheduler did, step by step."""
+    lines = [f"\n{script.name}: {script.about}"]
+    for number, snapshot in enumerate(run.snapshots, 1):
+        lines.append(f"  step {number}")
+        for name, facts in snapshot.items():
+            nominated = f", nominated to {facts['nominated']}" if facts["nominated"] else ""
+            lines.append(f"    {name}: {facts['is']}{nominated}")
+            lines += [
+                f"      {kind}: {condition['status']} {condition['reason']}"
+                for kind, condition in facts["conditions"].items()
+            ]
+            lines += [f"      {event}" for event in facts["events"]]
+        lines += [f"    {one.name} on {one.node} of {list(one.best)}" for one in run.placed if one.step == number]
+    print("\n".join(lines), flush=True)
 
 
 def _priority_class(name: str, value: int) -> dict[str, Any]:

@@ -20,8 +20,8 @@ def _profile(**fields: Any) -> dict[str, Any]:
     return {"schedulerName": NAME, "plugins": {"multiPoint": {"disabled": disabled}}, **fields}
 
 
-def configurations() -> dict[str, dict[str, Any]]:
-    """All of them by name, without apiVersion and kind."""
+def configurations(extender: str = "http://127.0.0.1:1") -> dict[str, dict[str, Any]]:
+    """All of them by name, without apiVersion and kind; `extender` is where the extender of the scripts listens."""
     lists = {"name": "PodTopologySpread", "args": {"defaultingType": "List", "defaultConstraints": []}}
     most = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
     added = {
@@ -34,7 +34,20 @@ def configurations() -> dict[str, dict[str, Any]]:
             }
         },
     }
+    told_names = {"urlPrefix": extender, "nodeCacheCapable": True, "httpTimeout": "10s"}
+    managed = [{"name": "example.com/managed", "ignoredByScheduler": True}]
+    told_nodes = {"urlPrefix": extender, "filterVerb": "filter", "preemptVerb": "preempt", "bindVerb": "bind"}
     return {
+        "an extender that is told names": {
+            **PLAIN,
+            "profiles": [_profile()],
+            "extenders": [
+                {**told_names, "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 7},
+                {**told_names, "filterVerb": "broken", "ignorable": True},
+                {**told_names, "filterVerb": "managed", "managedResources": managed},
+            ],
+        },
+        "an extender that is told nodes": {**PLAIN, "profiles": [_profile()], "extenders": [told_nodes]},
         "default": {**PLAIN, "profiles": [_profile()]},
         # kube-scheduler's own batching works with this one; the other profiles are decided beside it.
         "several profiles": {

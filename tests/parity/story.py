@@ -133,9 +133,17 @@ def delete(resource: Resource, name: str, namespace: str | None = None) -> Step:
     return Step((Delete(resource, name, namespace),))
 
 
-def change(resource: Resource, name: str, patch: Any, **options: Any) -> Step:
+def change(
+    resource: Resource,
+    name: str,
+    patch: Any,
+    *,
+    namespace: str | None = None,
+    subresource: str | None = None,
+    **options: Any,
+) -> Step:
     """Patch one object."""
-    return Step((Change(resource, name, patch, **options),))
+    return Step((Change(resource, name, patch, namespace, subresource),), **options)
 
 
 def change_node(name: str, **spec: Any) -> Step:

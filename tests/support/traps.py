@@ -57,6 +57,7 @@ FOLLOWED = {
     "attempts-end-with-the-bind": "An attempt counts as scheduled only when the pod is bound.",
     "signed-when-queued": "A pod is signed when it enters the queue, and again when it changes.",
     "requests-of-pods-that-ask-for-nothing": "Scores count 100m and 200Mi for a container that asks for nothing; filters do not.",
+    "nodes-from-extenders-are-empty": "Nodes that an extender gives back as objects are scored as if no pod were on them.",
     "pods-before-their-node": "A pod may be known before its node: the node counts only once it is there.",
     "a-terminating-victim-is-waited-for": "A pod whose victim is terminating on its nominated node looks for no further ones.",
     "who-preempts-is-held-back": "A pod that preempts is kept out of the queue until its victims are being deleted.",
