@@ -10,6 +10,7 @@ from typing import Protocol
 
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import Instruction
+from scheduler.core.measurements import ASKING
 from scheduler.core.state import Complaint
 from scheduler.core.stimulus import Stimulus, Tick
 
@@ -62,6 +63,8 @@ class Loop:
         self._has_news = False
         self._sleep: asyncio.Future[None] | None = None
         self._scheduling = False
+        self._asked_at: float | None = None
+        """When the cycle began that waits for extenders: it is one cycle, however often it goes on."""
 
     def deliver(self, stimulus: Stimulus) -> None:
         """Put a stimulus into the inbox; to be called on the loop's own thread."""
@@ -120,12 +123,16 @@ class Loop:
             if self._clock() >= end:
                 return True
         while self._scheduling and self._has_room():
-            began = self._clock()
+            began = self._clock() if self._asked_at is None else self._asked_at
             result = self._brain.schedule_one(self._wall())
             if result is None:
                 return False
             now = self._clock()
-            self._on_cycle(result, now - began)
+            if result.outcome == ASKING:
+                self._asked_at = began
+            else:
+                self._asked_at = None
+                self._on_cycle(result, now - began)
             for instruction in result.instructions:
                 self._dispatch(instruction)
             if now >= end:

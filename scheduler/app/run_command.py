@@ -76,6 +76,9 @@ def run(options: argparse.Namespace) -> int:
             return runner.run(_serve(configuration, client, seed, write_story, leadership))
     except ServingError as error:
         print(f"reprise run: {error}", file=sys.stderr)
+    except CredentialsError as error:
+        print(f"reprise run: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
     except OSError as error:
         print(f"reprise run: {error}", file=sys.stderr)
     except ExceptionGroup as failures:

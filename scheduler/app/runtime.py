@@ -17,7 +17,7 @@ from scheduler.config.configuration import Configuration
 from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
 from scheduler.core.extenders import ExtenderFault
-from scheduler.core.instruction import Instruction
+from scheduler.core.instruction import AskExtender, Instruction
 from scheduler.core.kubelet_rejections import KubeletRejection
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
@@ -32,8 +32,9 @@ from scheduler.kube.access import (
     rights_to_watch,
 )
 from scheduler.kube.dispatcher import Dispatcher, Unfinished
+from scheduler.kube.extender import ExtenderCaller
 from scheduler.kube.reflector import Reflector
-from scheduler.kube.resources import watched_resources
+from scheduler.kube.resources import AnyResource, watched_resources
 from scheduler.kube.timing import Backoff, Timing
 from scheduler.kube.transport import Transport, TransportFailure
 
@@ -77,7 +78,13 @@ class Runtime:
         on_cycle: Callable[[CycleResult, float], None] | None = None,
     ) -> None:
         profiles = {one.scheduler_name: one for one in configuration.profiles}
-        core = Scheduler(profiles, seed=seed, backoff=configuration.backoff, batching=configuration.batching)
+        core = Scheduler(
+            profiles,
+            seed=seed,
+            backoff=configuration.backoff,
+            batching=configuration.batching,
+            extenders=configuration.kube.extenders,
+        )
         self.state: State = core.state
         brain: Brain = core
         if write_story is not None:
@@ -98,29 +105,50 @@ class Runtime:
         self._on_cycle = on_cycle
         self._timing = Timing()
         self.dispatcher = Dispatcher(writer or transport, self._deliver, hostname=hostname, may_bind=self._may_bind)
+        self._extenders: ExtenderCaller | None = None
+        self._submit: Callable[[Instruction], None] = self.dispatcher.submit
+        if configuration.kube.extenders:
+            self._extenders = ExtenderCaller(
+                configuration.kube.extenders, frozenset(profiles), self._deliver, transport, may_bind=self._may_bind
+            )
+            self._submit = self._submit_or_ask
         self.loop = Loop(
             brain,
-            dispatch=self.dispatcher.submit if leadership is None else self._dispatch_as_leader,
+            dispatch=self._submit if leadership is None else self._dispatch_as_leader,
             has_room=self._has_room,
             wall=time.time,
             clock=time.perf_counter,
             on_cycle=self._cycle_done,
             on_complaint=_log_complaint,
         )
-        self.reflectors: list[Reflector[Any]] = [Reflector(transport, resource, self._deliver) for resource in watched]
+        self.reflectors: list[Reflector[Any]] = [
+            Reflector(self._heard_by_extenders(transport, resource), resource, self._deliver) for resource in watched
+        ]
         self._watches: tuple[asyncio.Task[None], ...] = ()
         self._ending: asyncio.Task[None] | None = None
         self.synced = asyncio.Event()
         self.is_stopping = False
 
     def _deliver(self, stimulus: Any) -> None:
+        if self._extenders is not None:
+            self._extenders.heard(stimulus)
         self.loop.deliver(stimulus)
+
+    def _heard_by_extenders(self, transport: Transport, resource: AnyResource) -> Transport:
+        return transport if self._extenders is None else self._extenders.listening(transport, resource)
+
+    def _submit_or_ask(self, instruction: Instruction) -> None:
+        assert self._extenders is not None
+        if isinstance(instruction, AskExtender):
+            self._extenders.submit(instruction)
+        else:
+            self.dispatcher.submit(instruction)
 
     def _dispatch_as_leader(self, instruction: Instruction) -> None:
         """Who stands by writes nothing: what there is to write is the leader's to find out."""
         assert self._leadership is not None
         if self._leadership.is_leader:
-            self.dispatcher.submit(instruction)
+            self._submit(instruction)
 
     def _may_bind(self, uid: str) -> bool:
         """Whether a bind that is about to be sent is still to be sent; nearly always nothing was touched and that is all."""
@@ -178,6 +206,8 @@ class Runtime:
                     task.cancel()
         finally:
             stopping.cancel()
+            if self._extenders is not None:
+                await self._extenders.close()
             await self.dispatcher.close()
         return outcome
 
@@ -247,6 +277,8 @@ class Runtime:
     async def _stop(self) -> Outcome:
         self.is_stopping = True
         self.loop.stop_scheduling()
+        if self._extenders is not None:
+            await self._extenders.drain(DRAIN_SECONDS)
         unfinished = await self.dispatcher.drain(DRAIN_SECONDS)
         if self._leadership is not None:
             if self._ending is not None:

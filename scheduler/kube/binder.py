@@ -52,7 +52,7 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     node_name: str = ""
 
 
-class _ReadPod(msgspec.Struct):
+class ReadPod(msgspec.Struct):
     """The little of a pod that tells where it is bound."""
 
     metadata: _Metadata = _Metadata()
@@ -60,7 +60,7 @@ class _ReadPod(msgspec.Struct):
 
 
 _ENCODER = msgspec.json.Encoder()
-_READ_POD = msgspec.json.Decoder(_ReadPod)
+READ_POD = msgspec.json.Decoder(ReadPod)
 
 
 class Binder:
@@ -119,7 +119,7 @@ class BindJob(CheckedWrite):
         return self.transport.post(f"{self.path}/binding", _ENCODER.encode(binding))
 
     def find(self, body: bytes) -> Found:
-        pod, instruction = _READ_POD.decode(body), self._instruction
+        pod, instruction = READ_POD.decode(body), self._instruction
         if pod.metadata.uid != instruction.pod.uid:
             return Found.OTHERWISE
         if not pod.spec.node_name:

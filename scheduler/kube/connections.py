@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
+from collections.abc import Callable
 from urllib.parse import quote, urlsplit
 
 from scheduler.kube.connection import Connection, Unanswered
@@ -28,8 +29,17 @@ _HARMLESS = re.compile(rf"[\w.\-{re.escape(_SAFE)}]*", re.ASCII).fullmatch
 class Connections:
     """Connections to one API server; as many as there are requests under way, which the dispatcher bounds."""
 
-    def __init__(self, endpoint: Endpoint, user_agent: str) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        user_agent: str,
+        *,
+        connection: Callable[[set[Connection]], Connection] = Connection,
+    ) -> None:
         """Prepare; nothing is opened yet.
+
+        Args:
+            connection: makes one, given all that are open.
 
         Raises:
             CredentialsError: a certificate or key cannot be used.
@@ -43,6 +53,7 @@ class Connections:
         self._server_name = (endpoint.server_name or self._host) if self._tls else None
         host = address.netloc.rpartition("@")[2]
         self._fixed = f"Host: {host}\r\nUser-Agent: {user_agent}\r\nAccept: application/json\r\n"
+        self._new_connection = connection
         self._authorization: str | None = None
         self._common = self._fixed
         self._idle: list[Connection] = []
@@ -125,7 +136,7 @@ class Connections:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: Connection(self._open),
+                    lambda: self._new_connection(self._open),
                     self._host,
                     self._port,
                     ssl=self._tls,
