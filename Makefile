@@ -62,6 +62,7 @@ mutations: setup ## put faults into a copy, one at a time: a test must notice ea
 .PHONY: test-oracle
 test-oracle: setup ## compare random cases with the real plugins (CASES=2000 SEED=7 ARGS='--sequences 2000 --steps 20'; REFRESH=1 records the kept cases again)
 	@$(BIN)/python -m tests.oracle --cases $(CASES) $(if $(SEED),--seed $(SEED)) $(if $(REFRESH),--refresh) $(ARGS)
+	@$(if $(REFRESH),true,$(BIN)/python -m tests.oracle.hints --cases $$(($(CASES) / 10)) $(if $(SEED),--seed $(SEED)))
 
 .PHONY: control-plane
 control-plane: ## build the real etcd, kube-apiserver, ... for tests: about 15 minutes once, then at once

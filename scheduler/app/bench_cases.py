@@ -59,13 +59,14 @@ def build_pod(
     memory: str = "1Mi",
     host_port: int = 0,
     labels: dict[str, str] | None = None,
+    requests: dict[str, str] | None = None,
     **spec: Any,
 ) -> Pod:
-    """One pod of a shape; further fields of its spec as the API names them."""
+    """One pod of a shape; ``requests``: of more than cpu and memory; further fields of its spec as the API names them."""
     container: dict[str, Any] = {
         "name": "main",
         "image": "bench/app:1",
-        "resources": {"requests": {"cpu": cpu, "memory": memory}},
+        "resources": {"requests": {"cpu": cpu, "memory": memory, **(requests or {})}},
     }
     if host_port:
         container["ports"] = [{"containerPort": host_port, "hostPort": host_port}]

@@ -192,6 +192,23 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--nodes", type=_positive, default=5000, metavar="N", help="nodes (default: 5000)")
     command.add_argument("--pods", type=_positive, default=2000, metavar="N", help="pods a case (default: 2000)")
     command.add_argument("--output", choices=("text", "json"), default="text", help="json prints one line a case")
+    command = _command(
+        kinds,
+        "queue",
+        "measure parked pods and the events that wake them, without any API server",
+        "Each event helps one shape. Hints: plugins asked for an event. Times from the event to decisions.",
+        _bench_queue,
+    )
+    command.add_argument("--pods", type=_positive, default=50_000, metavar="N", help="parked pods (default: 50000)")
+    command.add_argument("--shapes", type=_positive, default=100, metavar="N", help="shapes of them (default: 100)")
+    command.add_argument("--nodes", type=_positive, default=100, metavar="N", help="nodes (default: 100)")
+    command.add_argument("--output", choices=("text", "json"), default="text", help="json prints one line")
+
+
+def _bench_queue(options: argparse.Namespace) -> int:
+    from scheduler.app import bench_queue
+
+    return bench_queue.run(options)
 
 
 def _bench_decide(options: argparse.Namespace) -> int:

@@ -90,6 +90,14 @@ func (o *oracle) answer(data []byte) (result any) {
 			result = failure{Error: fmt.Sprintf("panic: %v", crash)}
 		}
 	}()
+	if asksForHints(data) {
+		hints, err := o.answerHints(data)
+		if err != nil {
+			o.count("error/hint")
+			return failure{Error: err.Error()}
+		}
+		return hints
+	}
 	request, kind, err := o.read(data)
 	if err != nil {
 		o.count("error/" + kind)

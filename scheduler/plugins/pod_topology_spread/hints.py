@@ -13,14 +13,18 @@ from scheduler.framework.queueing_hint import Hint, had_room, queue_if
 from scheduler.plugins.pod_topology_spread.constraints import Constraint
 
 
-def after_pod_change(pod: PodInfo, constraints: Sequence[Constraint], old: PodInfo | None, new: PodInfo | None) -> Hint:
-    """A pod on a node came, went, or is or is no longer one that a constraint counts."""
+def may_count(pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> bool:
+    """Whether a pod that came, went or changed is one that a constraint of this pod can count."""
     namespace = pod.pod.metadata.namespace
-    there = [one for one in (old, new) if one is not None]
-    if not all(had_room(one) and one.pod.metadata.namespace == namespace for one in there):
-        return Hint.SKIP
+    there = (one for one in (old, new) if one is not None)
+    return all(had_room(one) and one.pod.metadata.namespace == namespace for one in there)
+
+
+def after_pod_change(constraints: Sequence[Constraint], old: PodInfo | None, new: PodInfo | None) -> Hint:
+    """A pod on a node came, went, or is or is no longer one that a constraint counts."""
     if old is not None and new is not None:
         return after_label_change(constraints, old, new)
+    there = (one for one in (old, new) if one is not None)
     return queue_if(any(each.matcher.matches(one.pod.metadata.labels) for one in there for each in constraints))
 
 

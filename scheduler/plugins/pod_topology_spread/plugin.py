@@ -211,10 +211,13 @@ class PodTopologySpread(
         )
 
     def queueing_hint(self, pod: PodInfo, event: ClusterEvent, old: Any, new: Any, nodes: NodeView) -> Hint:
+        # Most pods have nothing to do with each other, and that is seen before any constraint is read.
+        if event.resource is EventResource.ASSIGNED_POD and not hints.may_count(pod, old, new):
+            return Hint.SKIP
         constraints = self._constraints(pod, DO_NOT_SCHEDULE, nodes)
         match event.resource:
             case EventResource.ASSIGNED_POD:
-                return hints.after_pod_change(pod, constraints, old, new)
+                return hints.after_pod_change(constraints, old, new)
             case EventResource.TARGET_POD:
                 return hints.after_own_change(constraints, old, new)
         return hints.after_node_change(constraints, old, new)
