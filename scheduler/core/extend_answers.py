@@ -24,6 +24,7 @@ def extender_answered(state: State, answer: ExtenderAnswered | ExtenderFailed) -
         return []
     uid, node_name = question.pod.uid, question.node_name
     if not answer.error:
+        state.extenders.works(question.extender, question.verb)
         return pod_bound(state, PodBound(now=answer.now, uid=uid, node_name=node_name))
     if uid not in state.bindings:
         return []

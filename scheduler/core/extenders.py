@@ -143,9 +143,12 @@ class Extenders:
         if question is not None:
             failed = isinstance(answer, ExtenderFailed) or bool(answer.error)
             self.calls[question.verb.value, "failed" if failed else "answered"] += 1
-            if not failed:
-                self._failing.discard((question.extender.index, question.verb))
         return question
+
+    def works(self, extender: Extender, verb: ExtenderVerb) -> None:
+        """The extender has given an answer that can be used: should it fail again, that is news."""
+        if self._failing:
+            self._failing.discard((extender.index, verb))
 
     def forget(self, number: int) -> None:
         """Nobody waits for the answer of this number any more."""

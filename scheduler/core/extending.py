@@ -163,6 +163,7 @@ class Extending:
             if error or not isinstance(answer, ExtenderAnswered):
                 self._complain_of(extender, ExtenderVerb.FILTER, error)
                 continue
+            self._state.extenders.works(extender, ExtenderVerb.FILTER)
             for code, reasons in (
                 (Code.UNSCHEDULABLE, answer.failed_nodes),
                 (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, answer.unresolvable_nodes),
@@ -184,6 +185,7 @@ class Extending:
             if isinstance(answer, ExtenderFailed):
                 self._complain_of(extender, ExtenderVerb.PRIORITIZE, answer.error)
                 continue
+            self._state.extenders.works(extender, ExtenderVerb.PRIORITIZE)
             for host, score in ((one.host, one.score) for one in answer.scores):
                 extra[host] = extra.get(host, 0) + score * extender.weight * SCORE_FACTOR
         return extra
