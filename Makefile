@@ -82,6 +82,10 @@ test-parity: setup ## tell scripts to kube-scheduler, twice, and to Reprise, on 
 bench-compare: setup ## measure beside kube-scheduler on a real API server (ARGS='--quick --output json'; ARGS=--help)
 	@$(BIN)/python -m bench compare --build $(ARGS)
 
+.PHONY: soak
+soak: setup ## let pods and nodes come and go for 15 minutes on a real API server: nothing may be left behind (ARGS='--minutes 2')
+	@$(BIN)/python -m bench soak --build $(ARGS)
+
 .PHONY: lock
 lock: ## lock the dependencies again from pyproject.toml (ARGS=--upgrade for newer versions)
 	@tools/lock.sh $(ARGS)

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import compare, contestants, crowd, decide, report, workload
+from bench import compare, contestants, crowd, decide, report, soak, workload
 
 QUICK_ROUNDS, ROUNDS = 1, 3
 NODES, PODS = 1000, 2000
 CROWD_NODES, CROWD_BLOCKS = 60, 5
+SOAK_MINUTES = 15
 DECIDE_NODES, DECIDE_PODS, DECIDE_ROUNDS = (100, 5000, 15000), 2000, 5
 
 
@@ -19,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     root = argparse.ArgumentParser(
         prog="python -m bench",
-        description="Measures Reprise: beside kube-scheduler on a real API server, and its decisions alone.",
+        description="Measures Reprise: beside kube-scheduler on a real API server, its decisions alone, and over a long time.",
     )
     commands = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
     comparing = commands.add_parser(
@@ -50,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     comparing.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
     _add_decide(commands)
     _add_crowd(commands)
+    _add_soak(commands)
     reporting = commands.add_parser(
         "report",
         help="write docs/benchmarks.md from the results",
@@ -99,6 +101,21 @@ def _add_crowd(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     crowding.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
 
 
+def _add_soak(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    soaking = commands.add_parser(
+        "soak",
+        help="let pods and nodes come and go for a long time and see that nothing is left behind",
+        description="One scheduler, a real API server, pods and nodes that come and go. The exit code is 1 when memory grew after "
+        "the warm-up, or when anything is still held after everything was deleted.",
+    )
+    soaking.add_argument(
+        "--minutes", type=_positive, default=SOAK_MINUTES, metavar="N", help=f"how long (default: {SOAK_MINUTES})"
+    )
+    soaking.add_argument(
+        "--build", action="store_true", help="build the real API server and its like first if they are missing"
+    )
+
+
 def _several(text: str) -> list[int]:
     return list(dict.fromkeys(_positive(one) for one in text.split(",")))
 
@@ -126,6 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return decide.run(options)
     if options.command == "crowd":
         return crowd.run(options)
+    if options.command == "soak":
+        return soak.run(options)
     if options.pods < 2:
         commands.error("--pods: at least 2, for there to be a time between the first bind and the last")
     if options.pods > workload.most_pods(options.nodes):

@@ -30,7 +30,7 @@ _NEEDED = ("etcd", "kube-apiserver", "kube-scheduler")
 
 def run(options: argparse.Namespace) -> int:
     """Exit code 1 when a contestant failed, bound a pod twice or overcommitted a node."""
-    if options.build and (code := _build_missing()):
+    if options.build and (code := build_missing()):
         return code
     if missing := missing_binaries(*_NEEDED):
         print(f"bench: needs the real {', '.join(missing)}: run `make control-plane`", file=sys.stderr)
@@ -63,7 +63,7 @@ def write(result: Result, folder: Path) -> Path:
     return file
 
 
-def _build_missing() -> int:
+def build_missing() -> int:
     """Here and not before this command, so that what is wrong with its arguments is not said after a quarter of an hour."""
     if not missing_binaries(*_NEEDED):
         return 0

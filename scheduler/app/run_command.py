@@ -33,6 +33,7 @@ from scheduler.serving.server import Pages, Server, ServingError
 from scheduler.telemetry import logs
 from scheduler.telemetry.election_metrics import LeaderElectionCollector
 from scheduler.telemetry.metrics import CONTENT_TYPE, CountersCollector, SchedulerCollector, registry, render
+from scheduler.telemetry.process_metrics import UnderWayCollector
 
 log = structlog.get_logger(__name__)
 
@@ -185,10 +186,14 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
 def _pages(
     configuration: Configuration, runtime: Runtime, leadership: Leadership | None, debugger: CacheDebugger
 ) -> Pages:
+    def writes() -> dict[str, int]:
+        return runtime.dispatcher.unfinished._asdict()
+
     watchdog = {} if leadership is None else {"leaderElection": leadership.is_well}
     collectors = registry(
         *_election_metrics(leadership),
         SchedulerCollector(runtime.state),
+        UnderWayCollector(tasks=lambda: len(asyncio.all_tasks()), jobs=writes),
         CountersCollector(
             [
                 (

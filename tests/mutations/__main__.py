@@ -26,6 +26,7 @@ from tests.mutations.beside_others import MUTANTS as BESIDE_OTHERS
 from tests.mutations.binding_cycle import MUTANTS as BINDING_CYCLE
 from tests.mutations.core import MUTANTS as CORE
 from tests.mutations.inter_pod_affinity import MUTANTS as INTER_POD_AFFINITY
+from tests.mutations.leader_election import MUTANTS as LEADER_ELECTION
 from tests.mutations.likeness import MUTANTS as LIKENESS
 from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEATURES
 from tests.mutations.nominated import MUTANTS as NOMINATED
@@ -54,6 +55,7 @@ MUTANTS = (
     *QUEUE,
     *PROFILE,
     *INTER_POD_AFFINITY,
+    *LEADER_ELECTION,
     *LIKENESS,
     *NODE_DECLARED_FEATURES,
     *VOLUME_BINDING,
