@@ -91,7 +91,13 @@ class LeaseLock:
             "metadata": {"name": self.name, "namespace": self.namespace},
             "spec": _spec_of(record),
         }
-        await self._write("post", self._collection, manifest)
+        try:
+            await self._write("post", self._collection, manifest)
+        except LeaseError as error:
+            if error.code in (403, 404):
+                message = f"there is no Lease {self} and it cannot be made; apply deploy/rbac.yaml, or make it: {error.message}"
+                raise LeaseError(error.code, message) from error
+            raise
 
     async def update(self, record: LeaseRecord) -> None:
         """Write the record, unless the Lease has changed since it was last seen here.

@@ -29,7 +29,7 @@ MUTANTS = (
     ),
     *mutants(
         "scheduler/kube/lease.py",
-        f"{KUBE}elector.py tests/contract/test_leases.py",
+        f"{KUBE}elector.py {KUBE}lease.py",
         ("math.ceil(duration_seconds)", "int(duration_seconds)"),
         ('{**self._lease, "spec": _spec_of(record)}', '{"metadata": {"name": self.name}, "spec": _spec_of(record)}'),
         ("        if response.status == 404:\n            return None\n", ""),
