@@ -86,8 +86,7 @@ class PreemptPod(_Instruction, frozen=True):
 class RecordEvent(_Instruction, frozen=True):
     """An ``events.k8s.io/v1`` Event about the pod.
 
-    ``note`` is complete: it was cut to 1024 bytes by the core. ``controller`` is the profile's schedulerName. ``related``: the other
-    pod that it is about.
+    ``note`` is complete: it was cut to 1024 bytes by the core. ``controller`` is the profile's schedulerName.
     """
 
     pod: PodReference
@@ -97,7 +96,6 @@ class RecordEvent(_Instruction, frozen=True):
     note: str
     controller: str
     now: float
-    related: PodReference | None = None
 
 
 class ExtenderVerb(enum.Enum):

@@ -149,8 +149,8 @@ def _end(state: State, running: RunningPreemption, now: float) -> None:
     uid = running.preemptor.uid
     queued = state.queue.get(uid)
     # What came while it was held back is not told again (kubernetes/kubernetes#141694, #140082).
-    was_held_back = queued is not None and queued.gating_plugin == GATE
-    if running.has_failed or running.must_activate or was_held_back:
+    is_late = queued is not None and queued.gating_plugin == GATE and state.cache.pod(running.last.uid) is None
+    if running.has_failed or running.must_activate or is_late:
         state.queue.activate((uid,), now)
 
 
@@ -213,5 +213,4 @@ def _event(running: RunningPreemption, victim: PodInfo, now: float, more: str = 
         note=f"Preempted by pod {preemptor.uid} on node {running.node_name}{more}",
         controller=preemptor.pod.spec.scheduler_name,
         now=now,
-        related=reference_to(preemptor.pod),
     )

@@ -139,8 +139,8 @@ class State:
 
     def release_nomination(self, nominated: PodInfo, now: float) -> None:
         """The room that was kept for this pod on its nominated node is free for those who had to leave it."""
-        uid, priority = nominated.uid, nominated.priority
-        self.queue.move_all(ASSIGNED_POD_DELETE, now, old=nominated, except_uid=uid, up_to_priority=priority)
+        # Among them the pod itself, as with kube-scheduler.
+        self.queue.move_all(ASSIGNED_POD_DELETE, now, old=nominated, up_to_priority=nominated.priority)
 
     def report_bad(self, kind: str, metadata: ObjectMeta, error: str) -> None:
         """Count an object that cannot be understood. It is reported once for as long as the error stays the same."""

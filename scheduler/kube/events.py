@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from scheduler.api.micro_time import micro_time
-from scheduler.core.instruction import PodReference, RecordEvent
+from scheduler.core.instruction import RecordEvent
 from scheduler.kube.jobs import Job, Lane
 from scheduler.kube.retry import THROTTLED_SECONDS
 from scheduler.kube.timing import Timing
@@ -77,7 +77,6 @@ class _Event(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     note: str
     type: str
     series: dict[str, Any] | msgspec.UnsetType
-    related: _Regarding | msgspec.UnsetType = msgspec.UNSET
     api_version: str = "events.k8s.io/v1"
     kind: str = "Event"
 
@@ -93,7 +92,6 @@ class _Identity(NamedTuple):
     name: str
     uid: str
     resource_version: str
-    related_uid: str
 
 
 class _Series:
@@ -151,7 +149,6 @@ class EventRecorder:
             pod.name,
             pod.uid,
             pod.resource_version,
-            "" if instruction.related is None else instruction.related.uid,
         )
         series = self._series.get(identity)
         if series is not None:
@@ -229,8 +226,12 @@ class EventRecorder:
             reporting_instance=f"{instruction.controller}-{self._hostname}"[:_LONGEST_INSTANCE],
             action=instruction.action,
             reason=instruction.reason,
-            regarding=_regarding(pod),
-            related=msgspec.UNSET if instruction.related is None else _regarding(instruction.related),
+            regarding=_Regarding(
+                namespace=pod.namespace,
+                name=pod.name,
+                uid=pod.uid,
+                resource_version=pod.resource_version,
+            ),
             note=instruction.note,
             type=instruction.type,
             series=_series_of(series) if series.count > 1 else msgspec.UNSET,
@@ -329,10 +330,6 @@ class EventJob:
     def _end(self, outcome: str, *, written_count: int = 0) -> None:
         self.outcome = outcome
         self._recorder.finished(self._series, written_count=written_count)
-
-
-def _regarding(pod: PodReference) -> _Regarding:
-    return _Regarding(namespace=pod.namespace, name=pod.name, uid=pod.uid, resource_version=pod.resource_version)
 
 
 def _is_terminating(error: ApiError) -> bool:

@@ -9,6 +9,8 @@ import msgspec
 
 from scheduler.framework.plugin import Plugin
 from scheduler.plugins.default_binder import DefaultBinder
+from scheduler.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
+from scheduler.plugins.default_preemption import validate as validate_preemption
 from scheduler.plugins.image_locality import ImageLocality
 from scheduler.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
 from scheduler.plugins.inter_pod_affinity import validate as validate_inter_pod_affinity
@@ -61,6 +63,7 @@ IN_TREE: Registry = {
     "NodePorts": Registration(NodePorts),
     "NodeResourcesFit": Registration(NodeResourcesFit, NodeResourcesFitArgs, validate_fit),
     "PodTopologySpread": Registration(PodTopologySpread, PodTopologySpreadArgs, validate_topology_spread),
+    "DefaultPreemption": Registration(DefaultPreemption, DefaultPreemptionArgs, validate_preemption),
     "VolumeRestrictions": Registration(VolumeRestrictions),
     "NodeVolumeLimits": Registration(NodeVolumeLimits),
     "VolumeBinding": Registration(VolumeBinding, VolumeBindingArgs, validate_volume_binding),

@@ -98,6 +98,14 @@ class NodeRules(Rules):
         return {**item, "status": completed_status}
 
 
+class DisruptionBudgetRules(Rules):
+    """PodDisruptionBudgets. Nobody counts pods for them: what is allowed is what a write of the status says."""
+
+    def created(self, item: Object, now: datetime) -> Object:
+        counts = dict.fromkeys(("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"), 0)
+        return {**item, "status": counts}
+
+
 class NamespaceRules(Rules):
     """Namespaces: their name is a label of theirs too, and a finalizer keeps them until it is taken away."""
 

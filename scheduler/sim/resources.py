@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from scheduler.sim.events import EVENTS_GROUP_FORM, EventRules, Form
-from scheduler.sim.kinds import NamespaceRules, NodeRules, Rules
+from scheduler.sim.kinds import DisruptionBudgetRules, NamespaceRules, NodeRules, Rules
 from scheduler.sim.pods import PodRules
 from scheduler.sim.selectors import Field, Fields
 from scheduler.sim.storage import (
@@ -252,6 +252,15 @@ RESOURCES = (
     _of_drivers("csidrivers", "CSIDriver", CSIDriverRules()),
     _of_drivers("csistoragecapacities", "CSIStorageCapacity", namespaced=True, returns_deleted=False),
     _of_drivers("volumeattachments", "VolumeAttachment", VolumeAttachmentRules(), subresources=("status",)),
+    Resource(
+        "policy",
+        "v1",
+        "poddisruptionbudgets",
+        "PodDisruptionBudget",
+        short_names=("pdb",),
+        subresources=("status",),
+        rules=DisruptionBudgetRules(),
+    ),
     NEW_EVENTS,
     Resource("coordination.k8s.io", "v1", "leases", "Lease", counts_generations=False),
     Resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", namespaced=False, returns_deleted=True),

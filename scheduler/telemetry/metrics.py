@@ -35,6 +35,7 @@ class SchedulerCollector(Collector):
         yield from self._attempts()
         yield from self._queue()
         yield from self._batch()
+        yield from self._preemption()
         yield from self._faults()
         yield self._bind_checks()
         yield from self._kubelet_rejections()
@@ -160,6 +161,27 @@ class SchedulerCollector(Collector):
         for (profile, value), count in counts.items():
             family.add_metric([profile, str(value)], count)
         return family
+
+    def _preemption(self) -> Iterator[Metric]:
+        measurements = self._state.measurements
+        yield CounterMetricFamily(
+            "scheduler_preemption_attempts",
+            "Attempts to make room for a pod that fits nowhere, also of pods that may not preempt.",
+            value=measurements.preemption_attempts,
+        )
+        victims = HistogramMetricFamily(
+            "scheduler_preemption_victims", "Pods that had to go for one that was nominated to their node."
+        )
+        _add(victims, [], measurements.preemption_victims)
+        yield victims
+        runs = CounterMetricFamily(
+            "scheduler_preemption_goroutines_execution",
+            "Preemptions whose victims have been dealt with, by what came of it.",
+            labels=["result"],
+        )
+        for result in ("success", "error"):
+            runs.add_metric([result], measurements.preemption_runs[result])
+        yield runs
 
     def _faults(self) -> Iterator[Metric]:
         measurements = self._state.measurements

@@ -122,7 +122,6 @@ REFUSED_TO_REPRISE: dict[str, Callable[[ApiClient], object]] = {
     "change a node": lambda client: client.patch(NODES, "n", {"metadata": {"labels": {"a": "b"}}}),
     "read secrets": lambda client: client.list_objects(SECRETS),
     "create a pod": lambda client: client.create(pod_manifest("p")),
-    "delete a pod": lambda client: client.delete(PODS, "p", "default"),
     "change a pod's spec": lambda client: client.patch(PODS, "p", {"spec": {}}, namespace="default"),
     "read Events": lambda client: client.list_objects(EVENTS),
     "read leases": lambda client: client.list_objects(LEASES),

@@ -108,7 +108,7 @@ MUTANTS = (
         f"{UNIT}bad_objects.py {UNIT}cycle.py {UNIT}nominations.py",
         ("        if self._bad.get((kind, key)) != error:\n", "        if True:\n"),
         ("            self._bad.pop((kind, key_of(metadata)), None)\n", "            pass\n"),
-        ("except_uid=uid, up_to_priority=priority", "except_uid=uid"),
+        ("old=nominated, up_to_priority=nominated.priority", "old=nominated"),
     ),
     *mutants(
         "scheduler/core/state.py",

@@ -50,10 +50,12 @@ SEED = 5
 NAMES = tuple(f"p{number}" for number in range(24))
 ROOMS = (Room.ACTIVE, Room.BACKOFF, Room.UNSCHEDULABLE, Room.GATED)
 
+# Whose pods have to go is a story of its own.
+PEACEFUL = {"multiPoint": {"disabled": [{"name": "DefaultPreemption"}]}}
 CONFIGURATION = {
     "profiles": [
-        {"schedulerName": "reprise"},
-        {"schedulerName": "second", "plugins": {"score": {"disabled": [{"name": "NodeResourcesFit"}]}}},
+        {"schedulerName": "reprise", "plugins": PEACEFUL},
+        {"schedulerName": "second", "plugins": {"score": {"disabled": [{"name": "NodeResourcesFit"}]}, **PEACEFUL}},
     ]
 }
 PROFILES = default_profiles(CONFIGURATION)

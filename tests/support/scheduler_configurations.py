@@ -24,10 +24,11 @@ FILTERS = (
     "NodeDeclaredFeatures",
 )
 DEFAULT_POINTS: dict[str, tuple[str, ...]] = {
-    "preEnqueue": ("SchedulingGates",),
+    "preEnqueue": ("SchedulingGates", "DefaultPreemption"),
     "queueSort": ("PrioritySort",),
     "preFilter": FILTERS,
     "filter": FILTERS,
+    "postFilter": ("DefaultPreemption",),
     "preScore": (
         "TaintToleration",
         "NodeAffinity",
@@ -213,6 +214,7 @@ SAMPLES = (
         },
         {
             "preEnqueue": (),
+            "postFilter": (),
             "preFilter": ("NodeResourcesFit", "NodeName"),
             "filter": ("NodeResourcesFit", "NodeName"),
             "preScore": ("NodeResourcesFit",),
@@ -244,7 +246,7 @@ SAMPLES = (
     Sample(
         "what is not there yet may be disabled",
         {
-            "multiPoint": {"disabled": names("DynamicResources", "DefaultPreemption")},
+            "multiPoint": {"disabled": names("DynamicResources", "GangScheduling")},
             "filter": {"disabled": names("DynamicResources")},
         },
         {},

@@ -12,7 +12,7 @@ from tests.support.scheduler_configurations import HEADER
 
 KUBE = "".join(f"{key}: {value}\n" for key, value in HEADER.items())
 REPRISE = "apiVersion: reprise.dev/v1alpha1\nkind: RepriseConfiguration\n"
-LEFT_OUT = "DynamicResources, DefaultPreemption"
+LEFT_OUT = "DynamicResources"
 
 
 @pytest.fixture
@@ -72,8 +72,8 @@ def test_a_good_file_is_answered_with_the_plugins_of_each_profile(
             "pods that need one of their hard rules are refused, soft rules are ignored"
         ),
         (
-            "profile packing: preEnqueue=SchedulingGates queueSort=PrioritySort "
-            f"preFilter={filters} filter={filters} "
+            "profile packing: preEnqueue=SchedulingGates,DefaultPreemption queueSort=PrioritySort "
+            f"preFilter={filters} filter={filters} postFilter=DefaultPreemption "
             "preScore=TaintToleration,NodeAffinity,NodeResourcesFit,VolumeBinding,PodTopologySpread,InterPodAffinity,"
             "NodeResourcesBalancedAllocation "
             "score=NodeResourcesFit*5,TaintToleration*3,NodeAffinity*2,VolumeBinding*1,PodTopologySpread*2,InterPodAffinity*2,"

@@ -8,7 +8,7 @@ import pytest
 
 from scheduler.app.runtime import Runtime
 from scheduler.config.configuration import from_object
-from scheduler.kube.resources import STORAGE, WATCHED
+from scheduler.kube.resources import DISRUPTION_BUDGETS, STORAGE, WATCHED
 from tests.edge.kube.scripted import ScriptedTransport
 from tests.support.scheduler_configurations import HEADER
 
@@ -58,7 +58,8 @@ def test_only_what_an_enabled_plugin_reads_is_watched(enabled: tuple[str, ...], 
     runtime = runtime_of(*enabled)
 
     watched = {reflector.resource for reflector in runtime.reflectors}
-    assert watched == {*WATCHED, *(resource for resource in STORAGE if resource.kind.__name__ in kinds)}
+    expected = {resource for resource in STORAGE if resource.kind.__name__ in kinds}
+    assert watched == {*WATCHED, DISRUPTION_BUDGETS, *expected}
     listed = {right.resource for right in runtime._rights if right.verb == "list"}
     assert listed == {resource.name for resource in watched}
 
@@ -68,4 +69,15 @@ def test_what_any_profile_needs_is_watched() -> None:
     configuration = from_object({**HEADER, "profiles": [first, {"schedulerName": "b"}]})
     runtime = Runtime(configuration, ScriptedTransport(), hostname="host", seed=1)
 
-    assert {reflector.resource for reflector in runtime.reflectors} == {*WATCHED, *STORAGE}
+    assert {reflector.resource for reflector in runtime.reflectors} == {*WATCHED, DISRUPTION_BUDGETS, *STORAGE}
+
+
+@pytest.mark.parametrize("disabled", ["DefaultPreemption", "*"])
+def test_who_preempts_nobody_watches_no_budgets_and_asks_for_no_right_to_delete(disabled: str) -> None:
+    plugins = {"postFilter": {"disabled": [{"name": disabled}]}, "preEnqueue": {"disabled": [{"name": disabled}]}}
+    first: dict[str, Any] = {"schedulerName": "reprise", "plugins": plugins}
+    runtime = Runtime(from_object({**HEADER, "profiles": [first]}), ScriptedTransport(), hostname="host", seed=1)
+
+    assert DISRUPTION_BUDGETS not in {reflector.resource for reflector in runtime.reflectors}
+    assert "delete" not in {right.verb for right in runtime._rights}
+    assert "delete" in {right.verb for right in runtime_of()._rights}

@@ -68,7 +68,8 @@ def test_the_profile_that_runs_has_the_same_order() -> None:
         "NodeDeclaredFeatures",
     ]
     assert profile.queue_sort.name == "PrioritySort"
-    assert [plugin.name for plugin in profile.pre_enqueue] == ["SchedulingGates"]
+    assert [plugin.name for plugin in profile.pre_enqueue] == ["SchedulingGates", "DefaultPreemption"]
+    assert [plugin.name for plugin in profile.post_filter] == ["DefaultPreemption"]
 
 
 def test_a_plugin_is_one_instance_at_all_its_points() -> None:

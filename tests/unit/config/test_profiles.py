@@ -13,7 +13,7 @@ from scheduler.framework.plugin import Plugin
 from scheduler.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from scheduler.profile.registry import IN_TREE, Registration
 
-NOT_YET = "DynamicResources, DefaultPreemption"
+NOT_YET = "DynamicResources"
 
 
 def configuration(*, evaluate: bool = False, extenders: Any = (), **fields: Any) -> Configuration:

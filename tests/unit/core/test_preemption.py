@@ -113,7 +113,6 @@ def test_the_event_is_recorded_once_the_victim_is_deleted(core: PreemptingCore) 
             note="Preempted by pod default-urgent on node n1",
             controller="reprise",
             now=7.0,
-            related=reference(urgent()),
         )
     ]
 
@@ -315,16 +314,32 @@ def test_the_gate_opens_when_the_last_victim_is_seen_to_go(core: PreemptingCore)
     assert core.rooms(pod) == ["active"]
 
 
-def test_a_pod_that_was_held_back_is_tried_again_when_the_preemption_ends(core: PreemptingCore) -> None:
+def test_a_pod_that_was_held_back_while_the_last_victim_went_is_tried_again_when_the_preemption_ends() -> None:
     """kubernetes/kubernetes#140082: what would have woken it has been heard while it was held back."""
+    core = PreemptingCore()
+    pod = urgent()
+    one, two = seated("one", cpu="2", priority=2), seated("two", cpu="2", priority=1)
+    core.pods(one, two, pod)
+    (first,) = deletions(core.decide().instructions)
+    core.pod_gone(two, at=9.0)
+    (last,) = deletions(core.deleted(first, at=9.0))
+    assert core.rooms(pod) == ["gated"]
+    core.deleted(last, at=9.0)
+
+    assert core.rooms(pod) == ["active"]
+
+
+def test_a_pod_that_was_held_back_waits_for_the_end_of_its_last_victim(core: PreemptingCore) -> None:
     pod = urgent()
     other = seated("other", cpu="0", priority=11)
     core.pods(other, pod)
     (deletion,) = deletions(core.decide().instructions)
     core.pod_gone(other, at=9.0)
-    assert core.rooms(pod) == ["gated"]
+    core.pods(going(seated("victim")), at=9.0)
     core.deleted(deletion, at=9.0)
+    assert core.rooms(pod) == ["gated"]
 
+    core.pod_gone(seated("victim"), at=9.0)
     assert core.rooms(pod) == ["active"]
 
 
