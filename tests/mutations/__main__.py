@@ -30,6 +30,7 @@ from tests.mutations.leader_election import MUTANTS as LEADER_ELECTION
 from tests.mutations.likeness import MUTANTS as LIKENESS
 from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEATURES
 from tests.mutations.nominated import MUTANTS as NOMINATED
+from tests.mutations.parity import MUTANTS as PARITY
 from tests.mutations.pod_topology_spread import MUTANTS as POD_TOPOLOGY_SPREAD
 from tests.mutations.profile import MUTANTS as PROFILE
 from tests.mutations.queue import MUTANTS as QUEUE
@@ -62,6 +63,7 @@ MUTANTS = (
     *VOLUMES,
     *APP,
     *POD_TOPOLOGY_SPREAD,
+    *PARITY,
 )
 
 

@@ -7,6 +7,9 @@ from typing import Any
 from tests.parity.account import Snapshot
 from tests.parity.placement import Placed
 
+MOST_UNSTEADY = 0.25
+"""A script of which kube-scheduler does more than this share otherwise the second time compares too little to mean much."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -58,6 +61,9 @@ def compare(first: Run, second: Run, ours: Run) -> Verdict:
             if facts.get(what) != mine.get(what):
                 _add(made, Difference(number, what, facts.get(what), mine.get(what)))
     _compare_places(made, first.placed, second.placed, ours.placed)
+    if len(made.unsteady) > made.compared * MOST_UNSTEADY:
+        left_out = f"{len(made.unsteady)} of {made.compared + len(made.unsteady)} facts"
+        made.differences.append(Difference(len(first.snapshots), "too much is left to chance", left_out, ""))
     return made
 
 

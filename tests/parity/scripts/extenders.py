@@ -1,19 +1,13 @@
 """Extenders: programs beside the scheduler that take nodes out, score them, bind, and spare victims (`extender.py`)."""
 
-from typing import Any
-
-from tests.parity.story import Collection, Step, change_pod, create, in_turn, node, pod
+from tests.parity.story import Collection, change_pod, create, in_turn, node, pod
 
 STORIES = Collection()
 NAMES, NODES = "an extender that is told names", "an extender that is told nodes"
 MANAGED = "example.com/managed"
 
 
-def add(name: str, about: str, *steps: Step, **options: Any) -> None:
-    STORIES.add(name, about, *steps, waits_for="extenders", **options)
-
-
-add(
+STORIES.add(
     "an extender refuses nodes",
     "what it refuses is counted beside what the plugins refuse; another node ends the wait",
     create(node("refused"), node("never"), node("small", "500m"), node("tainted-refused", unschedulable=True)),
@@ -22,14 +16,14 @@ add(
     create(node("good")),
     configuration=NAMES,
 )
-add(
+STORIES.add(
     "an extender scores",
     "its score counts beside those of the plugins",
     create(node("node-1", "8"), node("node-5"), node("node-9", "2"), node("node-0", "16")),
     in_turn(pod("first", "1"), pod("second", "500m"), pod("third", "1")),
     configuration=NAMES,
 )
-add(
+STORIES.add(
     "an extender fails",
     "an error of an extender that must not be ignored fails the attempt, again and again; the one that may fail does",
     create(node("good")),
@@ -38,7 +32,7 @@ add(
     configuration=NAMES,
     tries_vary=("unlucky",),
 )
-add(
+STORIES.add(
     "a resource that an extender manages",
     "no node says that it has it; only pods that ask for it are shown to the extender",
     create(node("plain", "8"), node("managed", "2")),
@@ -49,22 +43,23 @@ add(
     ),
     configuration=NAMES,
 )
-add(
+STORIES.add(
     "an extender binds",
     "pods are bound by the extender, also after it has refused a node",
     create(node("good"), node("refused", "16")),
     in_turn(pod("first"), pod("second")),
     configuration=NODES,
 )
-add(
+STORIES.add(
     "nodes come back from an extender without their pods",
     "nodes that an extender has given back are scored as if they were empty",
     create(node("large", "8"), node("small", "4"), pod("occupant", "6", on="large")),
     create(pod("next", "1")),
     configuration=NODES,
     traps=("nodes-from-extenders-are-empty",),
+    waits_for="scores of nodes that an extender has given back",
 )
-add(
+STORIES.add(
     "an extender spares victims",
     "the node whose victims matter less is taken from the list by the extender",
     create(
@@ -75,4 +70,5 @@ add(
     ),
     create(pod("dear", "1", priority="high"), bound=("dear",)),
     configuration=NODES,
+    waits_for="preemption",
 )

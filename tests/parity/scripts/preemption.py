@@ -32,7 +32,7 @@ def slow(name: str, cpu: str, **options: Any) -> Object:
 
 
 def add(name: str, about: str, *steps: Step, **options: Any) -> None:
-    STORIES.add(name, about, *steps, waits_for="preemption", **options)
+    STORIES.add(name, about, *steps, **options)
 
 
 add(

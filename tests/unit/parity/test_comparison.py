@@ -45,10 +45,18 @@ def test_another_message_is_a_difference_and_named_by_its_path() -> None:
 
 
 def test_what_kube_scheduler_does_otherwise_the_second_time_is_not_compared() -> None:
-    verdict = compare(run({"web": facts("a")}), run({"web": facts("b")}), run({"web": facts("c")}))
+    steady = {f"pod-{index}": facts() for index in range(3)}
+    runs = [run({**steady, "web": facts(message)}) for message in "abc"]
+    verdict = compare(runs[0], runs[1], runs[2])
 
     assert verdict.differences == []
     assert [line.partition(": ")[0] for line in verdict.unsteady] == ["step 1"]
+
+
+def test_a_script_that_is_mostly_chance_is_a_difference() -> None:
+    runs = [run({"web": facts(message, events=(message,))}) for message in "abc"]
+
+    assert told(runs[0], runs[1], runs[2]) == [(1, "too much is left to chance")]
 
 
 def test_an_event_too_many_is_a_difference() -> None:
