@@ -95,8 +95,10 @@ class RepriseProcess:
         self.start_seconds = time.monotonic() - began
         return self
 
-    def stop(self) -> int:
-        """Send SIGTERM and wait for the end; the exit code."""
+    def stop(self, *, compares: bool = False) -> int:
+        """Send SIGTERM and wait for the end; the exit code. With `compares`, what it knows has to be what there is first."""
+        if compares:
+            self.compare_with_cluster()
         return self._end(Daemon.stop)
 
     def kill(self) -> int:

@@ -166,3 +166,20 @@ def test_the_queue_is_summed_up_by_rooms() -> None:
         "binding": 1,
         "pods": ["default/gated", "default/large"],
     }
+
+
+def test_a_node_that_cannot_be_understood_keeps_the_one_that_it_replaced() -> None:
+    again = make_node("n1", uid="second", allocatable={"cpu": "x"})
+    core = cluster()
+    core.nodes(again)
+    comparison = compare(core.state, listed([again]), {})
+    assert (comparison.differences(), comparison.left_out) == ({}, ["n1 (second)"])
+
+
+def test_a_pod_that_is_being_bound_is_known_although_its_room_is_free_already() -> None:
+    """It is being deleted, which the list did not show yet."""
+    core = cluster(PENDING)
+    core.decide()
+    core.pods(changed(PENDING, version="2", metadata={"deletion_timestamp": "2026-01-01T00:00:00Z"}))
+    assert core.state.cache.pod(PENDING.metadata.uid) is None
+    assert found(core, [NODE], [PENDING]) == {}
