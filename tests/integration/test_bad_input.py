@@ -226,10 +226,13 @@ ALL_RIGHTS = [
     "watch csistoragecapacities.storage.k8s.io (all namespaces)",
     "list volumeattachments.storage.k8s.io",
     "watch volumeattachments.storage.k8s.io",
+    "list poddisruptionbudgets.policy (all namespaces)",
+    "watch poddisruptionbudgets.policy (all namespaces)",
     "get persistentvolumes",
     "patch persistentvolumes",
     "get persistentvolumeclaims (all namespaces)",
     "patch persistentvolumeclaims (all namespaces)",
+    "delete pods (all namespaces)",
 ]
 
 

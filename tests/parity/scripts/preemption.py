@@ -31,18 +31,14 @@ def slow(name: str, cpu: str, **options: Any) -> Object:
     return pod(name, cpu, terminationGracePeriodSeconds=30, **options)
 
 
-def add(name: str, about: str, *steps: Step, **options: Any) -> None:
-    STORIES.add(name, about, *steps, **options)
-
-
-add(
+STORIES.add(
     "a victim goes",
     "one node, one pod of low priority, and one that is worth more",
     create(node("only", "2"), pod("cheap", "1500m", on="only", priority="low")),
     create(pod("dear", "1", priority="high"), bound=("dear",)),
     traps=("the-api-server-clears-the-nomination", "who-preempts-is-held-back"),
 )
-add(
+STORIES.add(
     "only those who must go",
     "of four pods the least important that make room go, the others stay",
     create(
@@ -54,7 +50,7 @@ add(
     create(pod("dear", "1", priority="high"), bound=("dear",)),
     create(pod("dear-too", "2", priority="high"), bound=("dear-too",)),
 )
-add(
+STORIES.add(
     "the node whose victims matter least",
     "a victim of lower priority is chosen before fewer victims",
     create(
@@ -66,7 +62,7 @@ add(
     ),
     create(pod("dear", "2", priority="high"), bound=("dear",)),
 )
-add(
+STORIES.add(
     "fewer victims",
     "of equal priorities the node with the smaller sum",
     create(
@@ -78,7 +74,7 @@ add(
     ),
     create(pod("dear", "2", priority="high"), bound=("dear",)),
 )
-add(
+STORIES.add(
     "those who started last",
     "all else alike, the node whose most important victim started last",
     create(
@@ -90,7 +86,7 @@ add(
     Step((running("on-a", 10), running("on-b", 30), running("on-c", 20))),
     create(pod("dear", "1", priority="high"), bound=("dear",)),
 )
-add(
+STORIES.add(
     "a disruption budget",
     "the node without protected pods is taken, though its victims matter more",
     create(
@@ -102,7 +98,7 @@ add(
     budget("budget", PROTECTED),
     create(pod("dear", "1", priority="high"), bound=("dear",)),
 )
-add(
+STORIES.add(
     "a budget that gives way",
     "where all are protected the budget is broken; of two on one node the one it still allows goes",
     create(
@@ -115,20 +111,20 @@ add(
     create(pod("dear", "1", priority="high"), bound=("dear",)),
     create(pod("dear-too", "1", priority="high"), bound=("dear-too",)),
 )
-add(
+STORIES.add(
     "a polite pod",
     "its class says that it takes nobody's place",
     create(node("only", "1"), pod("cheap", "1", on="only", priority="low")),
     create(pod("polite", "1", priority="polite")),
     delete_pod("cheap"),
 )
-add(
+STORIES.add(
     "nobody of lower priority",
     "equals are no victims, and where nobody is a victim the message says so",
     create(node("a", "1"), node("b", "500m"), pod("equal", "1", on="a", priority="high")),
     create(pod("dear", "1", priority="high")),
 )
-add(
+STORIES.add(
     "where it would not help",
     "taints and labels are not made right by taking a place",
     create(
@@ -143,7 +139,7 @@ add(
     change_node("tainted", taints=[]),
     traps=("preemption-helps-only-where-it-can", "the-nested-message"),
 )
-add(
+STORIES.add(
     "a victim that takes its time",
     "the pod waits, nominated, while its victim ends; one of lower priority does not get the place",
     create(node("only", "2"), slow("cheap", "2", on="only", priority="low")),
@@ -153,7 +149,7 @@ add(
     end_terminating(bound=("dear",)),
     traps=("a-terminating-victim-is-waited-for", "nominated-pods-take-their-room"),
 )
-add(
+STORIES.add(
     "the one who preempted is deleted",
     "its victim is gone, and the place is for who waits",
     create(node("only", "2"), slow("cheap", "2", on="only", priority="low")),
@@ -162,7 +158,7 @@ add(
     delete_pod("dear"),
     end_terminating(bound=("middle",)),
 )
-add(
+STORIES.add(
     "a nomination is taken over",
     "a pod of still higher priority takes the place that another is nominated to",
     create(node("only", "2"), slow("cheap", "2", on="only", priority="low")),
@@ -171,7 +167,7 @@ add(
     end_terminating(bound=("dear",)),
     traps=("a-nomination-is-cleared",),
 )
-add(
+STORIES.add(
     "two who preempt at once",
     "two nodes, two victims, two pods that are worth more",
     create(
@@ -183,7 +179,7 @@ add(
     create(pod("dear-2", "2", priority="high"), bound=("dear-2",)),
     create(pod("dear-1", "1", priority="high"), bound=("dear-1",)),
 )
-add(
+STORIES.add(
     "another node comes first",
     "while its victim ends a node with room appears, and the nominated pod goes there",
     create(node("only", "2"), slow("cheap", "2", on="only", priority="low")),
@@ -192,7 +188,7 @@ add(
     end_terminating(),
     traps=("the-nominated-node-first",),
 )
-add(
+STORIES.add(
     "a place for anti-affinity",
     "the victim is the pod that must be apart",
     create(
@@ -221,7 +217,7 @@ add(
         bound=("dear",),
     ),
 )
-add(
+STORIES.add(
     "a place for a port",
     "the victim has the host port",
     create(
