@@ -108,6 +108,14 @@ class SchedulerCollector(Collector):
         for (room_name, event), count in sorted(queue.incoming.items()):
             incoming.add_metric([room_name, event], count)
         yield incoming
+        hints = CounterMetricFamily(
+            "scheduler_queueing_hints",
+            "Plugins asked whether an event helps parked pods that are alike.",
+            labels=["plugin", "event", "hint"],
+        )
+        for labels, count in sorted(self._state.measurements.hints.items()):
+            hints.add_metric(labels, count)
+        yield hints
         rejected = GaugeMetricFamily(
             "scheduler_unschedulable_pods",
             "Waiting pods by the plugin that rejected them.",

@@ -195,3 +195,11 @@ def test_what_changed_of_a_pod_in_order(case: str) -> None:
     assert [event.label for event in pod_events(old, new, EventResource.ASSIGNED_POD)] == [
         f"AssignedPod{label}" for label in labels or ["Update"]
     ]
+
+
+def test_requests_are_compared_as_they_are_counted() -> None:
+    """In whole bytes and thousandths of a CPU: kube-scheduler tells less than that apart."""
+    before = PodInfo(make_pod(requests={"cpu": "100m", "memory": "64Mi"}))
+    after = PodInfo(make_pod(requests={"cpu": "99999u", "memory": "67108863500m"}))
+
+    assert pod_changes(before, after, EventResource.ASSIGNED_POD) == ()
