@@ -7,7 +7,7 @@ from tests.oracle.storage import CLAIMS, claim
 def disk(draw: Draw) -> Json:
     """Disks that only one pod may use, or several when all of them only read; and those that a CSI driver serves by now."""
     match draw.weighted(
-        {"gce": 30, "ebs": 25, "iscsi": 20, "rbd": 25, "azure": 4, "cinder": 4, "file": 3, "vsphere": 3}
+        {"gce": 30, "ebs": 25, "iscsi": 20, "rbd": 34, "azure": 4, "cinder": 4, "file": 3, "vsphere": 3}
     ):
         case "ebs":
             made: Json = {"awsElasticBlockStore": {"volumeID": draw.pick(("vol-1", "vol-1", "vol-3"))}}
@@ -19,8 +19,8 @@ def disk(draw: Draw) -> Json:
             made = {
                 "rbd": {
                     "monitors": draw.some(("m1", "m2", "m3"), 1, 2),
-                    "image": draw.pick(("i1", "i1", "i2")),
-                    "pool": draw.pick(("rbd", "rbd", "other")),
+                    "image": draw.pick(("i1", "i1", "i1", "i2")),
+                    "pool": draw.pick(("rbd", "rbd", "rbd", "other")),
                 }
             }
         case "azure":
