@@ -30,6 +30,8 @@ T = TypeVar("T")
 END_SECONDS = 3.0
 """How long the process may take to end in order once it has lost the Lease."""
 RELEASE_SECONDS = 5.0
+TELL_SECONDS = 1.0
+"""How long the end waits for the Event about it."""
 EXIT_FAILURE = 1
 
 
@@ -195,6 +197,8 @@ class Leadership:
 
     async def _close(self) -> None:
         await self._stop()
+        if self._telling is not None:
+            await asyncio.wait([self._telling], timeout=TELL_SECONDS)
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()

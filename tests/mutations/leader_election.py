@@ -49,6 +49,17 @@ MUTANTS = (
         ("                fence.check()  # nothing waits", "                pass  # nothing waits"),
     ),
     *mutants(
+        "scheduler/app/runtime.py",
+        "tests/edge/app/test_standby.py",
+        (
+            "            if not await self._lead(group):\n                await self._know(group)\n",
+            "            await self._lead(group)\n",
+        ),
+        ("        if self._leadership.is_leader:\n", "        if True:\n"),
+        ("        self._ending = group.create_task(self._leadership.lost())\n", ""),
+        ("        if self._knows_when_leading:\n", "        if False:\n"),
+    ),
+    *mutants(
         "scheduler/app/leadership.py",
         "tests/edge/app/test_leadership.py",
         ("        self._loop.call_later(END_SECONDS, self._end, EXIT_FAILURE)\n", ""),

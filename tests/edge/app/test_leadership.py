@@ -106,6 +106,8 @@ async def test_a_lost_lease_reaches_the_main_loop(server: tuple[EmbeddedServer, 
         with pytest.raises(FenceClosed):
             leadership.fence.check()
     assert ended == []  # the main loop ended it in order
+    notes = [event["note"] for event in admin.list_objects(EVENTS)]
+    assert f"{leadership.identity} stopped leading" in notes
 
 
 async def test_the_process_is_ended_when_the_main_loop_does_not_do_it(
