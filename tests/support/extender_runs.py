@@ -23,7 +23,9 @@ def extender(name: str = "e", **fields: Any) -> dict[str, Any]:
 class ExtendedCore(Core):
     """A scheduler with these extenders; ``questions`` are those of the last step."""
 
-    def __init__(self, *extenders: dict[str, Any], seed: int = 1, without: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, *extenders: dict[str, Any], seed: int = 1, without: tuple[str, ...] = ("DefaultPreemption",)
+    ) -> None:
         disabled = [{"name": name} for name in without]
         found = from_object(
             {

@@ -262,8 +262,8 @@ def test_scores_of_extenders_count_ten_times_their_weight() -> None:
 
 def test_an_extender_outweighs_plugins_by_its_score_times_weight_times_ten() -> None:
     """NodeResourcesFit alone scores, and finds n2 better by 25: two points of the extender are 20, three are 30."""
-    without = ("TaintToleration", "NodeAffinity", "PodTopologySpread", "InterPodAffinity", "ImageLocality",
-               "NodeResourcesBalancedAllocation")  # fmt: skip
+    others = ("TaintToleration", "NodeAffinity", "PodTopologySpread", "InterPodAffinity", "ImageLocality")
+    without = (*others, "NodeResourcesBalancedAllocation")
     rank = extender(filterVerb="", prioritizeVerb="p", weight=1)
 
     def chosen(score: int) -> str:
@@ -280,6 +280,19 @@ def test_an_extender_outweighs_plugins_by_its_score_times_weight_times_ten() -> 
         return outcome(core)[1]
 
     assert [chosen(2), chosen(3)] == ["n2", "n1"]
+
+
+def test_pods_on_the_nodes_count_in_their_scores_after_an_extender() -> None:
+    """Least allocated wins: n1 is half full, whatever an extender has left."""
+    core = ExtendedCore(extender())
+    core.nodes(make_node("n1"), make_node("n2"))
+    core.pods(on_node(make_pod("there", requests={"cpu": "2", "memory": "8Gi"}, scheduler_name="other"), "n1"), POD)
+    core.go_on()
+
+    core.answer(node_names=["n1", "n2"])
+    core.go_on()
+
+    assert outcome(core) == ("assumed", "n2")
 
 
 def test_all_are_asked_at_once_and_one_that_does_not_answer_adds_nothing() -> None:
