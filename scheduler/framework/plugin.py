@@ -87,6 +87,10 @@ class PostFilterPlugin(Plugin):
         """What may help the pod, which fits nowhere as things are: asked in order, until a plugin has an answer."""
 
 
+class PodGroupPostFilterPlugin(Plugin):
+    """A marker: pods of a group are scheduled like any others, so the point is never asked (kube-scheduler 1.37: GenericWorkload off)."""
+
+
 class PreScorePlugin(Plugin):
     @abstractmethod
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status:

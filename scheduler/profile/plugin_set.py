@@ -16,6 +16,7 @@ from scheduler.framework.plugin import (
     FilterPlugin,
     PermitPlugin,
     Plugin,
+    PodGroupPostFilterPlugin,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -59,7 +60,7 @@ EXTENSION_POINTS = (
     ExtensionPoint("postBind", "PostBindPlugin", PostBindPlugin),
     ExtensionPoint("placementGenerate", "PlacementGeneratePlugin", None),
     ExtensionPoint("placementScore", "PlacementScorePlugin", None),
-    ExtensionPoint("podGroupPostFilter", "PodGroupPostFilterPlugin", None),
+    ExtensionPoint("podGroupPostFilter", "PodGroupPostFilterPlugin", PodGroupPostFilterPlugin),
 )
 
 

@@ -53,8 +53,8 @@ def test_a_story_comes_out_the_same_in_another_process(story: Path, hash_seed: s
 def test_a_replay_notices_a_scheduler_that_is_configured_otherwise(story: Path, tmp_path: Path) -> None:
     """Equality is not had for nothing."""
     header, *steps = story.read_text().splitlines(keepends=True)
-    blind = '{"schedulerName":"reprise","plugins":{"filter":{"disabled":[{"name":"NodeResourcesFit"}]}}}'
-    changed = header.replace('{"schedulerName":"reprise"}', blind)
+    plugins = '{"schedulerName":"reprise","plugins":{'
+    changed = header.replace(plugins, plugins + '"filter":{"disabled":[{"name":"NodeResourcesFit"}]},')
     assert changed != header
     other = tmp_path / "other"
     other.write_text(changed + "".join(steps))

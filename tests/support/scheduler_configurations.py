@@ -51,6 +51,7 @@ DEFAULT_POINTS: dict[str, tuple[str, ...]] = {
     "reserve": ("VolumeBinding",),
     "preBind": ("VolumeBinding",),
     "bind": ("DefaultBinder",),
+    "podGroupPostFilter": ("DefaultPreemption",),
 }
 
 
@@ -215,6 +216,7 @@ SAMPLES = (
         {
             "preEnqueue": (),
             "postFilter": (),
+            "podGroupPostFilter": (),
             "preFilter": ("NodeResourcesFit", "NodeName"),
             "filter": ("NodeResourcesFit", "NodeName"),
             "preScore": ("NodeResourcesFit",),

@@ -7,7 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
-from scheduler.framework.plugin import EnqueueExtensions, PostFilterPlugin, PreEnqueuePlugin
+from scheduler.framework.plugin import (
+    EnqueueExtensions,
+    PodGroupPostFilterPlugin,
+    PostFilterPlugin,
+    PreEnqueuePlugin,
+)
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.post_filter import FailedCycle, PostFilterResult, Preemption
 from scheduler.framework.queueing_hint import Hint
@@ -31,7 +36,7 @@ class _Search(NamedTuple):
     refusals: list[Status]
 
 
-class DefaultPreemption(PostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
+class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
     """Finds the pods to remove; to remove them is the core's part, as is to hold the pod back at PreEnqueue meanwhile."""
 
     name = NAME

@@ -78,7 +78,7 @@ def test_a_good_file_is_answered_with_the_plugins_of_each_profile(
             "NodeResourcesBalancedAllocation "
             "score=NodeResourcesFit*5,TaintToleration*3,NodeAffinity*2,VolumeBinding*1,PodTopologySpread*2,InterPodAffinity*2,"
             "NodeResourcesBalancedAllocation*1,ImageLocality*1 "
-            "reserve=VolumeBinding preBind=VolumeBinding bind=DefaultBinder"
+            "reserve=VolumeBinding preBind=VolumeBinding bind=DefaultBinder podGroupPostFilter=DefaultPreemption"
         ),
         "profile first-fit: queueSort=PrioritySort preFilter=NodeResourcesFit filter=NodeResourcesFit bind=DefaultBinder",
     ]
