@@ -8,6 +8,7 @@ from scheduler.core.batching import Decision, Mismatch
 from scheduler.core.binding_cycle import begin, follow_permits
 from scheduler.core.binding_cycles import BindingCycle
 from scheduler.core.extend_binding import bind
+from scheduler.core.extend_preemption import Consulting
 from scheduler.core.extending import Extended, Extending
 from scheduler.core.failure import (
     REASON_ERROR,
@@ -101,12 +102,14 @@ def _begin_extending(state: State, queued: QueuedPod, profile: Profile, now: flo
     return _extended(state, extending, extending.begin(), now)
 
 
-def _go_on(state: State, extending: Extending, now: float) -> CycleResult | None:
+def _go_on(state: State, extending: Extending | Consulting, now: float) -> CycleResult | None:
     """Go on with the pod about which extenders were asked; None while they have not answered."""
     queued, latest = extending.queued, extending.latest
     if latest is None or latest.pod.metadata.deletion_timestamp is not None:
         state.extending = None
-        state.batching.count(extending.profile, extending.abandon())
+        decision = extending.abandon()
+        if decision is not None:
+            state.batching.count(extending.profile, decision)
         state.queue.done(queued.pod.uid)
         if latest is None:
             return _result(queued, SKIPPED, [], message=f"pod {queued.pod.key} needs no node any more")
@@ -118,6 +121,8 @@ def _go_on(state: State, extending: Extending, now: float) -> CycleResult | None
     state.extending = None
     if latest is not queued.pod:
         state.queue.take_newer(queued, latest)
+    if isinstance(extending, Consulting):
+        return _consult(state, extending, now)
     try:
         return _extended(state, extending, extending.go_on(), now)
     except PluginFailure as failure:
@@ -155,14 +160,18 @@ def _settle(
     evaluation, row = decision.evaluation, decision.row
     if row is None:
         instead = decision.instead
-        message = evaluation.failure_message(instead)
-        refusing = evaluation.rejectors(instead) + rejectors
-        pending = evaluation.pending_rejectors(instead)
-        after = NOTHING_TO_DO
-        if profile.post_filter:
-            after = post_filter(state, profile, pod, evaluation, instead, now)
-            message = f"{message} {after.message}" if after.message else message
-        return _fail(state, queued, Failure(REASON_UNSCHEDULABLE, message, refusing, pending), now, decision, after)
+        unfit = Failure(
+            REASON_UNSCHEDULABLE,
+            evaluation.failure_message(instead),
+            evaluation.rejectors(instead) + rejectors,
+            evaluation.pending_rejectors(instead),
+        )
+        if not profile.post_filter:
+            return _fail(state, queued, unfit, now, decision)
+        after = post_filter(state, profile, pod, evaluation, instead, now)
+        if after.candidates and state.extenders:
+            return _consult(state, Consulting(state, queued, profile, decision, unfit, after), now)
+        return _fail_after(state, queued, unfit, now, decision, after)
     uid = pod.uid
     node_name = cache.table.name_of(row)
     plugins = profile.taking_part(pod) if profile.binding_plugins else ()
@@ -200,6 +209,24 @@ def _settle(
         batch=decision.batch._value_,  # ``value`` is a call, and a slow one
         mismatch=decision.mismatch,
     )
+
+
+def _consult(state: State, consulting: Consulting, now: float) -> CycleResult:
+    """Ask extenders about the candidates of a preemption, or end the cycle as they said."""
+    step = consulting.go_on(now)
+    if isinstance(step, AskExtender):
+        state.extending = consulting
+        return _result(consulting.queued, ASKING, [step])
+    return _fail_after(state, consulting.queued, consulting.failure, now, consulting.decision, step)
+
+
+def _fail_after(
+    state: State, queued: QueuedPod, failure: Failure, now: float, decision: Decision, after: AfterFilter
+) -> CycleResult:
+    """The pod fits nowhere, and ``after`` says what preemption makes of it."""
+    if after.message:
+        failure = failure._replace(message=f"{failure.message} {after.message}")
+    return _fail(state, queued, failure, now, decision, after)
 
 
 def _refused(state: State, queued: QueuedPod, failure: Failure, decision: Decision, now: float) -> CycleResult:

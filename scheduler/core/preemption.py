@@ -19,7 +19,7 @@ from scheduler.core.preemptions import GATE, RunningPreemption
 from scheduler.core.state import State
 from scheduler.core.stimulus import PodPreempted, PreemptPodFailed
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import Preemption
+from scheduler.framework.post_filter import Candidate, Preemption
 from scheduler.framework.status import Code
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure, Stage
@@ -37,12 +37,14 @@ class AfterFilter(NamedTuple):
         message: what is told after the reasons; "" for nothing.
         nominated_node_name: see PostFilterResult; without plugins a nomination is taken away.
         preemption: what is to be done now, and the plugin that wants it.
+        candidates: what that was chosen from.
     """
 
     message: str = ""
     nominated_node_name: str | None = ""
     preemption: Preemption | None = None
     plugin: str = ""
+    candidates: tuple[Candidate, ...] = ()
 
 
 NOTHING_TO_DO = AfterFilter()
@@ -68,7 +70,9 @@ def post_filter(
             return AfterFilter(text, None)
         status = result.status
         if status.code is Code.SUCCESS:
-            return AfterFilter(status.message, result.nominated_node_name, result.preemption, plugin.name)
+            return AfterFilter(
+                status.message, result.nominated_node_name, result.preemption, plugin.name, result.candidates
+            )
         if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return AfterFilter(status.message, result.nominated_node_name)
         if not status.code.is_rejected:

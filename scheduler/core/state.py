@@ -31,7 +31,8 @@ from scheduler.queue.queued_pod import QueuedPod
 from scheduler.queue.scheduling_queue import SchedulingQueue
 
 if TYPE_CHECKING:
-    from scheduler.core.extending import Extending  # which works on a State
+    from scheduler.core.extend_preemption import Consulting  # which work on a State
+    from scheduler.core.extending import Extending
 
 MISSING_RULE = "MissingRule"
 """Stands where a rejecting plugin stands, for pods that need a rule which is not there yet."""
@@ -99,7 +100,7 @@ class State:
         self.profiles = profiles
         self.cache = cache
         self.extenders = extenders
-        self.extending: Extending | None = None
+        self.extending: Extending | Consulting | None = None
         """The decision that waits for extenders; no other pod is decided on meanwhile."""
         self.bindings: dict[str, Binding] = {}
         self.binding_cycles = BindingCycles()

@@ -16,7 +16,7 @@ from scheduler.framework.cluster_event import ClusterEvent
 from scheduler.framework.facet import Facet, Input
 from scheduler.framework.ops import Ints, Masks
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import FailedCycle, PostFilterResult
+from scheduler.framework.post_filter import Candidate, FailedCycle, PostFilterResult
 from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.status import SUCCESS, Reason, Status
 from scheduler.framework.view import NodeView
@@ -85,6 +85,10 @@ class PostFilterPlugin(Plugin):
     @abstractmethod
     def post_filter(self, pod: PodInfo, cycle: FailedCycle) -> PostFilterResult:
         """What may help the pod, which fits nowhere as things are: asked in order, until a plugin has an answer."""
+
+    def choose_from(self, candidates: Sequence[Candidate], now: float) -> PostFilterResult:
+        """Choose again, after extenders have had their say about the candidates of an answer."""
+        raise NotImplementedError(f"{self.name} gives candidates and cannot choose among them")
 
 
 class PodGroupPostFilterPlugin(Plugin):

@@ -79,14 +79,24 @@ class Preemption(NamedTuple):
     victims: tuple[PodInfo, ...]
 
 
+class Candidate(NamedTuple):
+    """A node where room can be made: its pods that have to go, the most important first, and how many of them break a budget."""
+
+    node_name: str
+    pods: tuple[PodInfo, ...]
+    violations: int = 0
+
+
 class PostFilterResult(NamedTuple):
     """SUCCESS when the pod can be placed later; UNSCHEDULABLE lets the next plugin try; any other code ends it.
 
     Attributes:
         nominated_node_name: the node to keep room on for the pod; "" takes a nomination away, None leaves it as it is.
         preemption: what is to be done for it.
+        candidates: what it was chosen from, where extenders may have a say: ``choose_from`` is called then with what they left.
     """
 
     status: Status
     nominated_node_name: str | None = None
     preemption: Preemption | None = None
+    candidates: tuple[Candidate, ...] = ()

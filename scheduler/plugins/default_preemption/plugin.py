@@ -14,13 +14,13 @@ from scheduler.framework.plugin import (
     PreEnqueuePlugin,
 )
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import FailedCycle, PostFilterResult, Preemption
+from scheduler.framework.post_filter import Candidate, FailedCycle, PostFilterResult, Preemption
 from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.framework.view import NodeView
 from scheduler.plugins.default_preemption.args import DefaultPreemptionArgs
 from scheduler.plugins.default_preemption.choice import choose
-from scheduler.plugins.default_preemption.victims import Victims, is_terminating_victim, select_victims
+from scheduler.plugins.default_preemption.victims import is_terminating_victim, select_victims
 
 NAME = "DefaultPreemption"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -32,7 +32,7 @@ _PREFIX = "preemption: "
 class _Search(NamedTuple):
     """What came of looking at nodes: those where victims make room, and why the others do not help."""
 
-    candidates: list[Victims]
+    candidates: list[Candidate]
     refusals: list[Status]
 
 
@@ -59,7 +59,21 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePl
     def post_filter(self, pod: PodInfo, cycle: FailedCycle) -> PostFilterResult:
         result = self._preempt(pod, cycle)
         status = result.status
+        if status.code is Code.SUCCESS:
+            return result
         return result._replace(status=status._replace(reasons=(_PREFIX + status.message,)))
+
+    def choose_from(self, candidates: Sequence[Candidate], now: float) -> PostFilterResult:
+        if not candidates:
+            return PostFilterResult(Status(Code.UNSCHEDULABLE, (f"{_PREFIX}no candidate node for preemption",)))
+        chosen = choose(candidates, now)
+        text = f"found a potential placement for pod on node {chosen.node_name}, preempting {len(chosen.pods)} victims"
+        return PostFilterResult(
+            Status(Code.SUCCESS, (_PREFIX + text,)),
+            chosen.node_name,
+            Preemption(chosen.node_name, chosen.pods),
+            tuple(candidates),
+        )
 
     def _preempt(self, pod: PodInfo, cycle: FailedCycle) -> PostFilterResult:
         reason = _ineligible(pod, cycle)
@@ -67,13 +81,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePl
             return PostFilterResult(Status(Code.UNSCHEDULABLE, (reason,)))
         search = self._search(pod, cycle)
         if search.candidates:
-            chosen = choose(search.candidates, cycle.now)
-            text = (
-                f"found a potential placement for pod on node {chosen.node_name}, preempting {len(chosen.pods)} victims"
-            )
-            return PostFilterResult(
-                Status(Code.SUCCESS, (text,)), chosen.node_name, Preemption(chosen.node_name, chosen.pods)
-            )
+            return self.choose_from(search.candidates, cycle.now)
         errors = dict.fromkeys(status.message for status in search.refusals if status.code is Code.ERROR)
         if errors:
             text = next(iter(errors)) if len(errors) == 1 else f"[{', '.join(errors)}]"
@@ -83,8 +91,8 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePl
     def _search(self, pod: PodInfo, cycle: FailedCycle) -> _Search:
         """Try nodes, from a place by chance on, until there are enough candidates and one that breaks no budget."""
         nodes = cycle.resolvable_nodes()
-        harmless: list[Victims] = []
-        harmful: list[Victims] = []
+        harmless: list[Candidate] = []
+        harmful: list[Candidate] = []
         refusals: list[Status] = []
         if not nodes:
             return _Search([], [])

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from scheduler.api.objects import Pod
 from scheduler.framework.disruption import Budget
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import NodeTrial
+from scheduler.framework.post_filter import Candidate, NodeTrial
 from scheduler.framework.status import Code, Status
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
 DISRUPTION_TARGET = "DisruptionTarget"
 PREEMPTED_BY_SCHEDULER = "PreemptionByScheduler"
-
-
-class Victims(NamedTuple):
-    """The pods of one node that have to go, the most important first, and how many of them break a budget."""
-
-    node_name: str
-    pods: tuple[PodInfo, ...]
-    violations: int = 0
 
 
 def started_at(pod: Pod, now: float) -> float:
@@ -85,7 +76,7 @@ def select_victims(
     trial: NodeTrial,
     budgets: Mapping[str, Sequence[Budget]],
     now: float,
-) -> Victims | Status:
+) -> Candidate | Status:
     """The fewest important pods that have to go; a status says why it would not help if all of ``lower`` went.
 
     First all of them go. Then they are spared, one at a time, for as long as the pod still fits: those first whose loss would
@@ -107,7 +98,7 @@ def select_victims(
     lost = [pod for pod in others if not _is_spared(pod, trial)]
     if not broken and not lost:
         return Status(Code.ERROR, (f'expected at least one victim pod on node "{node_name}"',))
-    return Victims(node_name, tuple(by_importance((*broken, *lost), now)), len(broken))
+    return Candidate(node_name, tuple(by_importance((*broken, *lost), now)), len(broken))
 
 
 def _is_spared(pod: PodInfo, trial: NodeTrial) -> bool:

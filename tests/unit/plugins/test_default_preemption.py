@@ -9,9 +9,10 @@ import pytest
 from scheduler.api.objects import LabelSelector, Pod, TopologySpreadConstraint
 from scheduler.framework.disruption import Budget
 from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.post_filter import Candidate
 from scheduler.plugins.default_preemption import DefaultPreemptionArgs, validate
 from scheduler.plugins.default_preemption.choice import choose
-from scheduler.plugins.default_preemption.victims import Victims, by_importance, is_terminating_victim, split_by_budgets
+from scheduler.plugins.default_preemption.victims import by_importance, is_terminating_victim, split_by_budgets
 from tests.support.builders import make_node
 from tests.support.preemption import (
     PreemptingCore,
@@ -106,7 +107,7 @@ def test_a_pod_is_charged_to_all_its_budgets_up_to_the_first_that_has_nothing_le
     assert split([both, single], one, empty) == (["both", "single"], [])
 
 
-# Victims of one node
+# Candidate of one node
 
 
 def preempted(core: PreemptingCore, preemptor: Pod) -> tuple[str, list[str]]:
@@ -185,8 +186,8 @@ def test_a_node_that_breaks_no_budget_is_chosen() -> None:
 # Choice of the node
 
 
-def of(node: str, *pods: PodInfo, violations: int = 0) -> Victims:
-    return Victims(node, pods, violations)
+def of(node: str, *pods: PodInfo, violations: int = 0) -> Candidate:
+    return Candidate(node, pods, violations)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +214,7 @@ def of(node: str, *pods: PodInfo, violations: int = 0) -> Victims:
         ),
     ],
 )
-def test_the_node_whose_victims_hurt_least_is_chosen(better: Victims, worse: Victims) -> None:
+def test_the_node_whose_victims_hurt_least_is_chosen(better: Candidate, worse: Candidate) -> None:
     assert choose([better, worse], NOW) is better
     assert choose([worse, better], NOW) is better
 
