@@ -109,7 +109,12 @@ class Runtime:
         self._submit: Callable[[Instruction], None] = self.dispatcher.submit
         if configuration.kube.extenders:
             self._extenders = ExtenderCaller(
-                configuration.kube.extenders, frozenset(profiles), self._deliver, transport, may_bind=self._may_bind
+                configuration.kube.extenders,
+                frozenset(profiles),
+                self._deliver,
+                transport,
+                may_bind=self._may_bind,
+                fence=None if leadership is None else leadership.fence,
             )
             self._submit = self._submit_or_ask
         self.loop = Loop(

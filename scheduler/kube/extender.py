@@ -31,6 +31,7 @@ from scheduler.kube.extender_messages import (
     preempt_body,
     read_answer,
 )
+from scheduler.kube.fence import Fence
 from scheduler.kube.kept_objects import KeptObjects, ListeningTransport, nodes_by_name, pods_by_uid
 from scheduler.kube.resources import NODES, PODS, AnyResource
 from scheduler.kube.timing import Timing
@@ -76,10 +77,11 @@ class ExtenderClient:
     def _is_too_large(self, size: int) -> bool:
         return size > self._limit
 
-    async def ask(self, verb: ExtenderVerb, body: bytes) -> bytes:
-        """The body of the answer.
+    async def ask(self, verb: ExtenderVerb, body: bytes, fence: Fence | None = None) -> bytes:
+        """The body of the answer. To bind is to write: a fence is asked when there is a connection.
 
         Raises:
+            FenceClosed: nothing was sent.
             TransportFailure: there was none in time, or it was too large.
             MalformedAnswer: it is not 200 OK.
         """
@@ -89,7 +91,13 @@ class ExtenderClient:
         try:
             async with asyncio.timeout(self._seconds):
                 response = await self._connections.send(
-                    "POST", f"/{name}", body, "application/json", self._authorization, self._seconds
+                    "POST",
+                    f"/{name}",
+                    body,
+                    "application/json",
+                    self._authorization,
+                    self._seconds,
+                    fence if verb is ExtenderVerb.BIND else None,
                 )
         except TimeoutError as error:
             raise MalformedAnswer(f'Post "{url}": no answer within {self._seconds:g}s (httpTimeout)') from error
@@ -110,6 +118,7 @@ class ExtenderCaller:
         deliver: receives ExtenderAnswered or ExtenderFailed.
         transport: to the API server, where a pod is looked at whose bind is in doubt.
         may_bind: asked with a pod's UID before its bind is sent.
+        fence: what binds have to pass, for one that takes part in an election.
 
     Raises:
         CredentialsError: a certificate or key of an extender cannot be used.
@@ -123,11 +132,13 @@ class ExtenderCaller:
         transport: Transport,
         *,
         may_bind: Callable[[str], bool] = lambda _uid: True,
+        fence: Fence | None = None,
         timing: Timing | None = None,
     ) -> None:
         self._deliver = deliver
         self._transport = transport
         self._may_bind = may_bind
+        self._fence = fence
         self._timing = timing or Timing()
         self._clients = [ExtenderClient(one, f"extenders[{index}]") for index, one in enumerate(extenders)]
         whole = [one for one in extenders if not one.node_cache_capable]
@@ -193,7 +204,7 @@ class ExtenderCaller:
 
     async def _ask(self, asked: AskExtender) -> ExtenderAnswered:
         client = self._clients[asked.extender]
-        raw = await client.ask(asked.verb, self._body(client, asked))
+        raw = await client.ask(asked.verb, self._body(client, asked), self._fence)
         try:
             return read_answer(asked, raw, self._timing.now(), by_name=client.is_by_name)
         except MalformedAnswer as error:

@@ -24,6 +24,8 @@ from tests.support.reprise_process import RepriseProcess
 from tests.support.resources import CORE_EVENTS, LEASES, NODES, PODS, ROLES, Object
 from tests.support.watch import Watch
 
+pytestmark = pytest.mark.timeout(480)  # 3,000 pods each, on a machine that may be busy
+
 LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 5.0, 3.0, 1.0
 LONGEST_RETRY = 2.2 * RETRY_SECONDS
 CONFIGURATION = {
@@ -115,7 +117,7 @@ class Pair:
         requests = {"cpu": "100m", "memory": "10Mi"}
         self.admin.create_all(pod_manifest(f"pod-{index:04}", requests=requests) for index in range(POD_COUNT))
 
-    def wait_for_binds(self, pods: Watch, count: int, *, seconds: float = 90) -> None:
+    def wait_for_binds(self, pods: Watch, count: int, *, seconds: float = 200) -> None:
         binds = Binds()
         pods.wait_until(lambda watch: binds.count(watch) >= count, seconds=seconds, what=f"{count} binds")
 

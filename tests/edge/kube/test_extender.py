@@ -16,6 +16,7 @@ from scheduler.core.stimulus import ExtenderAnswered, ExtenderFailed, HostScore,
 from scheduler.kube import extender as module
 from scheduler.kube.credentials import CredentialsError
 from scheduler.kube.extender import ExtenderCaller
+from scheduler.kube.fence import Fence
 from scheduler.kube.kept_objects import KeptObjects
 from scheduler.kube.timing import Timing
 from scheduler.kube.transport import Response
@@ -59,14 +60,20 @@ def question(verb: ExtenderVerb, *names: str, victims: dict[str, Victims] | None
 
 
 async def ask(
-    asked: AskExtender, *, url: str, api: Any = None, may_bind: Callable[[str], bool] = lambda _uid: True, **fields: Any
+    asked: AskExtender,
+    *,
+    url: str,
+    api: Any = None,
+    may_bind: Callable[[str], bool] = lambda _uid: True,
+    fence: Fence | None = None,
+    **fields: Any,
 ) -> ExtenderAnswered | ExtenderFailed:
     """What becomes of one question."""
     answers: list[Stimulus] = []
     server: Any = api or ApiServer()
     configured = Extender(url_prefix=f"{url}/scheduler/", **{**VERBS, **fields})
     caller = ExtenderCaller(
-        [configured], frozenset({"reprise"}), answers.append, server, may_bind=may_bind,
+        [configured], frozenset({"reprise"}), answers.append, server, may_bind=may_bind, fence=fence,
         timing=Timing(now=lambda: NOW),
     )  # fmt: skip
     caller.pods.hear_lines([event(POD), event(VICTIM)])
@@ -174,6 +181,17 @@ async def test_a_bind_that_is_not_to_be_sent_any_more_is_not() -> None:
 
     assert server.seen is None
     assert answer == ExtenderFailed(now=NOW, number=7, error="the pod is not to be bound any more")
+
+
+async def test_who_does_not_lead_any_more_asks_for_no_bind_and_for_the_rest_as_before() -> None:
+    server = Scripted({"NodeNames": ["n1"]})
+    closed = Fence(lambda: 0.0)
+
+    async with serving(server) as url:
+        answer = await ask(question(ExtenderVerb.BIND, "n1"), url=url, fence=closed)
+        assert server.seen is None
+        assert isinstance(answer, ExtenderFailed)
+        assert isinstance(await ask(FILTER, url=url, fence=closed, node_cache_capable=True), ExtenderAnswered)
 
 
 @pytest.mark.parametrize(
