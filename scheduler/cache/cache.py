@@ -197,7 +197,7 @@ class Cache:
         self._by_node[now.node_name][uid] = now
         row = self.table.row_of(now.node_name)
         if row is not None:
-            self.table.replace_pod(row, known.pod, now.pod)
+            self.table.replace_pod(row, known.pod, now.pod, is_confirmed=known.assumed)
 
     # What rules beyond a node look at
 

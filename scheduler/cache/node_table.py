@@ -27,7 +27,7 @@ from scheduler.cache.node_facts import (
     tie_key,
 )
 from scheduler.cache.pod_counts import PodCounts
-from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, VOLUMES, update_facets
+from scheduler.cache.pod_facts import PODS, PORTS, RESOURCES, TERMS, VOLUMES, update_facets
 from scheduler.cache.pod_terms import PodTerms
 from scheduler.cache.resources import NodeResources
 from scheduler.cache.storage import StorageIndex
@@ -46,6 +46,7 @@ JOURNAL_CAPACITY = 32_768
 LABEL_KEYS = 256
 _INTERNED = int(Facet.LABELS | Facet.TAINTS | Facet.FEATURES)
 _DOMAINS = int(Input.DOMAINS.facet)
+_BEYOND_LABELS = ~(PODS | TERMS)
 _NAMESPACES = int(Facet.NAMESPACES)
 _FIRST_CAPACITY = 64
 
@@ -264,9 +265,13 @@ class NodeTable:
         self._release(row, pod)
         self._record(row, pod.facets)
 
-    def replace_pod(self, row: int, old: PodInfo, new: PodInfo) -> None:
-        """The state of a pod on the row's node changed from one to the other. Without a visible change nothing is recorded."""
+    def replace_pod(self, row: int, old: PodInfo, new: PodInfo, *, is_confirmed: bool = False) -> None:
+        """The state of a pod on the row's node changed from one to the other. Without a visible change nothing is recorded.
+
+        ``is_confirmed``: the old state was assumed, and the new one is the first that the API shows on the node.
+        """
         changed = update_facets(old, new)
+        touched_at = self._touched.cells[row]
         if changed & RESOURCES:
             self.resources.release(row, old.amounts)
             self.resources.charge(row, new.amounts)
@@ -283,6 +288,9 @@ class NodeTable:
             self.terms.add(row, new)
         if changed:
             self._record(row, changed)
+        if is_confirmed and not changed & _BEYOND_LABELS:
+            # The API server gives pods the zone of their node as labels when it binds them: that is nobody's doing.
+            self._touched.cells[row] = touched_at
 
     def apply_namespace(self, name: str, labels: Mapping[str, str]) -> bool:
         """A namespace with its labels. Returns whether that is news, which no row shows."""

@@ -30,6 +30,10 @@ MUTANTS = (
         # Our own pods touch nodes, or nobody does.
         ("        if not is_assumed:\n            self._touched", "        if True:\n            self._touched"),
         ("        if not is_assumed:\n            self._touched", "        if False:\n            self._touched"),
+        # So do the labels that the API server gives our pods; or nothing else that a confirmed pod has more.
+        ("        if is_confirmed and not changed & _BEYOND_LABELS:", "        if False:"),
+        ("        if is_confirmed and not changed & _BEYOND_LABELS:", "        if is_confirmed:"),
+        ("        if is_confirmed and not changed & _BEYOND_LABELS:", "        if not changed & _BEYOND_LABELS:"),
         (
             "        self._journal.record(row, facets)\n        self._touched.cells[row] = self._journal.position\n",
             "        self._journal.record(row, facets)\n",

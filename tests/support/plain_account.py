@@ -116,7 +116,7 @@ class PlainAccount:
             for number, raw in enumerate(lines, start=2):
                 step = msgspec.json.decode(raw)
                 if "stimulus" in step:
-                    self._take(step["stimulus"], number)
+                    self._take(step["stimulus"], step.get("instructions", []), number)
                     continue
                 uid, node = step["pod"], step.get("node", "")
                 binds = [each for each in step["instructions"] if each["instruction"] == "BindPod"]
@@ -144,7 +144,7 @@ class PlainAccount:
         found += [] if _selects(spec, node["metadata"]["labels"]) else ["not selected"]
         return found
 
-    def _take(self, stimulus: dict[str, Any], line: int) -> None:
+    def _take(self, stimulus: dict[str, Any], instructions: list[Any], line: int) -> None:
         kind = stimulus["type"]
         if kind == "NodeApplied":
             node = self._originals[version_of(stimulus["node"])]
@@ -153,6 +153,8 @@ class PlainAccount:
             self._pod_applied(self._originals[version_of(stimulus["pod"])], line)
         elif kind == "BindFailed":
             self._release(stimulus["uid"])
+        elif kind == "BindDue":
+            self._check_again(stimulus["uid"], bool(instructions), line)
         else:
             assert kind in _IGNORED, f"a stimulus that this account does not know: {kind}"
 
@@ -167,6 +169,18 @@ class PlainAccount:
             self._release(uid)
             self._charge(pod, pod["spec"]["nodeName"], 1)
         self.assigned[uid] = pod
+
+    def _check_again(self, uid: str, is_refused: bool, line: int) -> None:
+        """Others touched the node of a pod that is about to be bound: without the pod itself there has to be room, or not."""
+        if uid not in self.assumed:
+            return
+        pod, node = self.assumed[uid]
+        self._charge(pod, node, -1)
+        found = self.obstacles(pod, node)
+        self._charge(pod, node, 1)
+        assert bool(found) == is_refused, f"line {line}: {found} on {node}, and refused: {is_refused}"
+        if is_refused:
+            self._release(uid)
 
     def _release(self, uid: str) -> None:
         if uid in self.assumed:

@@ -56,6 +56,39 @@ def test_our_own_later_pods_touch_nothing_as_they_were_decided_on_with_this_one_
     assert not is_touched(core.state, pod.metadata.uid)
 
 
+def test_the_zone_that_the_api_server_gives_a_pod_of_ours_touches_nothing(pod: Pod) -> None:
+    """It does when it binds the pod (KEP-4742): as many touches as binds, and nobody's doing."""
+    core = about_to_bind(pod)
+    small = make_pod("small", requests={"cpu": "1"}, labels={"app": "small"})
+    core.pods(small)
+    core.decide(10.5)
+    labels = {"app": "small", "topology.kubernetes.io/zone": "z1"}
+    core.pods(changed(on_node(small, "n1"), version="bound", metadata={"labels": labels}))
+
+    assert not is_touched(core.state, pod.metadata.uid)
+    core.state.cache.validate()
+
+
+def test_a_pod_of_ours_that_is_shown_with_more_requests_touches_the_node(pod: Pod) -> None:
+    core = about_to_bind(pod)
+    small = make_pod("small", requests={"cpu": "1"})
+    core.pods(small)
+    core.decide(10.5)
+    core.pods(changed(on_node(small, "n1"), containers=make_pod(requests={"cpu": "2"}).spec.containers))
+
+    assert is_touched(core.state, pod.metadata.uid)
+
+
+def test_another_label_of_a_pod_that_was_confirmed_touches_the_node(pod: Pod) -> None:
+    core = about_to_bind(pod)
+    other = foreign("other", "100m")
+    core.pods(other)
+    due(core, pod)
+    core.pods(changed(other, version="2", metadata={"labels": {"app": "other"}}))
+
+    assert is_touched(core.state, pod.metadata.uid)
+
+
 def test_what_happens_on_other_nodes_touches_nothing(pod: Pod) -> None:
     core = about_to_bind(pod, "n2")
     core.pods(foreign("other", "2", "n2"))
