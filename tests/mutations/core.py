@@ -68,8 +68,8 @@ MUTANTS = (
         ("    if missing is not None:\n", "    if False:\n"),
         ("missing, (MISSING_RULE,)", "missing, ()"),
         (
-            "Failure(REASON_UNSCHEDULABLE, message, refusing, pending)",
-            "Failure(REASON_UNSCHEDULABLE, message, (), pending)",
+            "            evaluation.rejectors(instead) + rejectors,\n",
+            "            rejectors,\n",
         ),
         ("    if nominated is not None and kept != node_name:\n", "    if False:\n"),
     ),
