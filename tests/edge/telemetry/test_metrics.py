@@ -52,6 +52,29 @@ def test_a_bound_pod_counts_once_with_its_durations() -> None:
     assert found["scheduler_pod_scheduling_attempts_sum", ()] == 1
 
 
+def test_preemption_is_there_at_zero_and_counts_victims_by_their_number() -> None:
+    """kube-scheduler 1.37: preemption_victims has the bounds 1, 2, 4, ... 64."""
+    scheduler = make_scheduler()
+    found = samples(scheduler)
+    assert found["scheduler_preemption_attempts_total", ()] == 0
+    assert found["scheduler_preemption_victims_count", ()] == 0
+    for result in ("success", "error"):
+        assert found["scheduler_preemption_goroutines_execution_total", (("result", result),)] == 0
+
+    measurements = scheduler.state.measurements
+    measurements.preemption_attempts = 2
+    measurements.preemption_victims.observe(3.0)
+    measurements.preemption_runs["success"] = 1
+    found = samples(scheduler)
+    assert found["scheduler_preemption_attempts_total", ()] == 2
+    bounds = [labels[0][1] for (name, labels) in found if name == "scheduler_preemption_victims_bucket"]
+    assert bounds == ["1.0", "2.0", "4.0", "8.0", "16.0", "32.0", "64.0", "+Inf"]
+    assert found["scheduler_preemption_victims_bucket", (("le", "2.0"),)] == 0
+    assert found["scheduler_preemption_victims_bucket", (("le", "4.0"),)] == 1
+    assert found["scheduler_preemption_victims_sum", ()] == 3
+    assert found["scheduler_preemption_goroutines_execution_total", (("result", "success"),)] == 1
+
+
 def test_waiting_on_permit_shows_by_what_came_of_it() -> None:
     scheduler = make_scheduler()
     for result, seconds in (("Success", 0.5), ("Success", 1.0), ("Unschedulable", 20.0)):

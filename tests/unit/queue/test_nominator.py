@@ -55,6 +55,34 @@ def test_a_pod_without_a_nomination_loses_the_one_it_had() -> None:
     assert (len(nominator), nominator.ahead_of(PodInfo(make_pod("q")))) == (0, {})
 
 
+def test_a_nomination_that_is_being_written_outlasts_changes_that_do_not_show_it() -> None:
+    nominator = Nominator()
+    nominator.nominate(PodInfo(make_pod("p")), "n1")
+    nominator.update(PodInfo(make_pod("p", labels={"a": "b"})))
+    assert names(nominator.ahead_of(PodInfo(make_pod("q")))) == {"n1": ["p"]}
+    nominator.update(nominated("p", "n1"))
+    nominator.update(PodInfo(make_pod("p")))
+
+    assert len(nominator) == 0
+
+
+def test_what_a_pod_shows_takes_the_place_of_what_is_being_written() -> None:
+    nominator = Nominator()
+    nominator.nominate(PodInfo(make_pod("p")), "n1")
+    nominator.update(nominated("p", "n2"))
+
+    assert nominator.node_of == {"default-p": "n2"}
+
+
+def test_pods_below_are_those_of_a_lower_priority_on_the_node() -> None:
+    nominator = Nominator()
+    for name, node, priority in (("lower", "n1", 4), ("same", "n1", 5), ("elsewhere", "n2", 1)):
+        nominator.update(nominated(name, node, priority=priority))
+
+    assert [pod.pod.metadata.name for pod in nominator.below("n1", 5)] == ["lower"]
+    assert nominator.below("n3", 5) == []
+
+
 def test_removal_returns_the_pod_as_it_was_nominated_once() -> None:
     nominator = Nominator()
     pod = nominated("p")
