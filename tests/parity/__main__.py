@@ -27,8 +27,9 @@ from tests.parity.story import Script
 from tests.support.binaries import require_binaries
 from tests.support.control_plane import ControlPlane
 from tests.support.controller_manager import ControllerManager
+from tests.support.daemons import DaemonError
 from tests.support.kube_scheduler import KubeScheduler
-from tests.support.reprise_process import RepriseProcess
+from tests.support.reprise_process import RepriseError, RepriseProcess
 
 HEADER = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 PRIORITIES = {"low": 100, "middle": 1000, "high": 10000, "polite": 10000}
@@ -131,15 +132,18 @@ def _perform(
         scheduler = RepriseProcess(control_plane, configuration)
     else:
         scheduler = KubeScheduler(control_plane, configuration)
-    with scheduler:
 
-        def page(path: str) -> str:
-            read = scheduler.page(path)
-            return read if isinstance(read, str) else read.body.decode()
+    def page(path: str) -> str:
+        read = scheduler.page(path)
+        return read if isinstance(read, str) else read.body.decode()
 
-        with Stage(control_plane.client(), page) as stage:
+    try:
+        with scheduler, Stage(control_plane.client(), page) as stage:
             for script in scripts:
                 performances[script.name].append(stage.perform(script))
+    except (DaemonError, RepriseError) as error:  # it did not start
+        for script in scripts:
+            performances[script.name].append(Performance(problem=str(error)))
 
 
 def _report(verdicts: Mapping[str, Verdict], *, left_out: int, options: argparse.Namespace, seconds: float) -> int:

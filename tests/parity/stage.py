@@ -41,6 +41,8 @@ from tests.support.watch import Watch
 # How long the API must be silent before a step has settled. A decision takes milliseconds; what the clock alone brings
 # (backing off) is told apart by the scheduler's own gauge.
 QUIET_SECONDS = 0.5
+# A first back-off is of one second, and ends with the next whole one after it.
+REST_SECONDS = 2.2
 WAITING_ROOMS = ("active", "backoff")
 _GAUGE = re.compile(r'^scheduler_pending_pods\{[^}]*queue="(\w+)"[^}]*\} (\S+)$', re.MULTILINE)
 KEPT = (EVENTS, LEASES, PRIORITY_CLASSES)
@@ -83,12 +85,16 @@ class Stage:
 
     def perform(self, script: Script) -> Performance:
         """Empty the cluster, then do one step after the other; what does not come to rest is the performance's problem."""
-        self._clear()
+        made = Performance()
+        try:
+            self._clear()
+        except (NotSettled, ApiError, OSError) as error:
+            made.problem = f"before its first step: {error}"
+            return made
         account = Account(self._pods, self._events, script.tries_vary)
         world: dict[tuple[str, str, str], Object] = {}
         for namespace in self._admin.list_objects(NAMESPACES):
             _note(world, {"kind": "Namespace", **namespace})
-        made = Performance()
         try:
             for number, step in enumerate(script.steps, 1):
                 try:
@@ -98,7 +104,7 @@ class Stage:
                 made.snapshots.append(account.snapshot())
                 self._note_controllers_work(world)
                 account.settled(world)
-        except (NotSettled, ApiError) as error:
+        except (NotSettled, ApiError, OSError) as error:  # the last: the scheduler has ended
             made.problem = str(error)
         made.placements = account.placements()
         return made
@@ -113,7 +119,7 @@ class Stage:
         if step.until_told:
             self._wait(account.all_told, "every pod is bound or told why not")
             return
-        self._settle(account)
+        self._settle(account, seconds=REST_SECONDS if step.rests else QUIET_SECONDS)
 
     def _act(self, action: Action, account: Account, world: dict[tuple[str, str, str], Object]) -> None:
         match action:
@@ -160,15 +166,15 @@ class Stage:
 
     # -------------------------------------------------------------------------------------------------------- settling
 
-    def _settle(self, account: Account) -> None:
-        """Wait until the API has been silent for QUIET_SECONDS and no pod waits to be tried."""
+    def _settle(self, account: Account, *, seconds: float = QUIET_SECONDS) -> None:
+        """Wait until the API has been silent for so long and no pod waits to be tried."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         seen, since = -1, time.monotonic()
         waiting: dict[str, float] = {}
         while time.monotonic() < deadline:
             if (now_seen := account.heard()) != seen:
                 seen, since = now_seen, time.monotonic()
-            elif time.monotonic() - since >= QUIET_SECONDS:
+            elif time.monotonic() - since >= seconds:
                 waiting = self._waiting()
                 if not any(waiting.values()) and account.heard() == seen:
                     return

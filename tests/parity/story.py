@@ -74,6 +74,9 @@ class Step:
 
     actions: tuple[Action, ...]
     until_told: bool = False
+    rests: bool = False
+    """Whether the pods that fail in this step have backed off before the next one: of several that an event wakes, those
+    that still back off are tried last, which would be a matter of milliseconds."""
     bound: tuple[str, ...] = ()
     """Pods that both schedulers must have bound before the step is looked at, however long that takes."""
 

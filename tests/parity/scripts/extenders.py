@@ -70,5 +70,5 @@ STORIES.add(
     ),
     create(pod("dear", "1", priority="high"), bound=("dear",)),
     configuration=NODES,
-    waits_for="preemption",
+    waits_for="preemption with extenders",
 )

@@ -105,7 +105,7 @@ STORIES.add(
     "a burst onto one node",
     "ten pods wait for one node, and there is room for seven: by priority, and of equals who waits longer",
     create(node("only", "7", unschedulable=True)),
-    in_turn(*(pod(f"pod-{index}", "1", priority="polite" if index % 2 else "low") for index in range(10))),
+    in_turn(*(pod(f"pod-{index}", "1", priority="polite" if index % 2 else "low") for index in range(10)), rests=True),
     change_node("only", unschedulable=False),
     delete_pod("pod-1"),
 )

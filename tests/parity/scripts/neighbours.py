@@ -56,7 +56,8 @@ STORIES.add(
         *(
             pod(name, "1", labels=WEB, topologySpreadConstraints=[spread(WEB, ZONE)])
             for name in ("first", "second", "third", "fourth")
-        )
+        ),
+        rests=True,
     ),
     delete_pod("first"),
     delete_pod("second"),

@@ -145,7 +145,7 @@ STORIES.add(
     create(node("only", "2"), slow("cheap", "2", on="only", priority="low")),
     create(pod("dear", "1500m", priority="high")),
     create(pod("middle", "1", priority="middle")),
-    create(pod("small", "500m", priority="middle")),
+    create(pod("small", "500m", priority="middle"), rests=True),
     end_terminating(bound=("dear",)),
     traps=("a-terminating-victim-is-waited-for", "nominated-pods-take-their-room"),
 )
@@ -163,7 +163,7 @@ STORIES.add(
     "a pod of still higher priority takes the place that another is nominated to",
     create(node("only", "2"), slow("cheap", "2", on="only", priority="low")),
     create(pod("middle", "2", priority="middle")),
-    create(pod("dear", "2", priority="high")),
+    create(pod("dear", "2", priority="high"), rests=True),
     end_terminating(bound=("dear",)),
     traps=("a-nomination-is-cleared",),
 )

@@ -66,7 +66,7 @@ STORIES.add(
     "a pod goes and makes room",
     "one of two waiting pods fits when an occupant is deleted",
     create(node("only", "2"), pod("occupant", "1500m", on="only")),
-    in_turn(pod("wants-1", "1"), pod("wants-2", "2")),
+    in_turn(pod("wants-1", "1"), pod("wants-2", "2"), rests=True),
     delete_pod("occupant"),
     delete_pod("wants-1"),
 )
@@ -114,7 +114,12 @@ STORIES.add(
     "the highest priority first",
     "three pods wait for one place; the place goes to the first by priority",
     create(node("only", "1"), pod("occupant", "1", on="only", priority="high")),
-    create(pod("waits-low", "1", priority="low"), pod("waits-high", "1", priority="polite"), pod("waits-none", "1")),
+    in_turn(
+        pod("waits-low", "1", priority="low"),
+        pod("waits-high", "1", priority="polite"),
+        pod("waits-none", "1"),
+        rests=True,
+    ),
     delete_pod("occupant"),
 )
 STORIES.add(
