@@ -75,14 +75,14 @@ class Watched:
         self._decide = self._batching.decide
         self._batching.decide = self.decide  # type: ignore[method-assign]
 
-    def decide(self, queued: QueuedPod, profile: Profile, now: float) -> Decision:
+    def decide(self, queued: QueuedPod, profile: Profile, now: float, *, counts: bool = True) -> Decision:
         key = self._batching._key(queued, profile)
         entries = {entry.key: entry for entry in self._batching.entries}
         entry = entries.get(key) if isinstance(key, Key) else None
         before = None if entry is None else _state_of(entry.evaluation)
         changes = None if before is None else self._table.changes_since(before["position"])
         self._reached["told apart by labels that terms of others look at"] += isinstance(key, Key) and any(key.cluster)
-        decision = self._compare(queued, lambda: self._decide(queued, profile, now))
+        decision = self._compare(queued, lambda: self._decide(queued, profile, now, counts=counts))
         if before is not None and entry is not None and decision.evaluation is entry.evaluation:
             self._note(before, _state_of(entry.evaluation))
             if changes is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -62,6 +62,9 @@ class Binding:
     def node(self, name: str) -> Node | None:
         row = self.cache.table.row_of(name)
         return None if row is None else self.cache.table.node(row)
+
+    def activate(self, uids: Iterable[str]) -> None:
+        raise AssertionError
 
     def waiting_pod(self, uid: str) -> WaitingPod | None:
         raise AssertionError
