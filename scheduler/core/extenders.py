@@ -22,6 +22,9 @@ from scheduler.framework.pod_info import PodInfo
 EXTENDER = "Extender"
 """Stands where a rejecting plugin stands, for nodes that extenders took out."""
 
+ANSWERED = "answered"
+FAILED = "failed"
+
 EXTENDER_EVENTS = tuple(
     ClusterEvent(resource, ActionType.ALL)
     for resource in (
@@ -92,7 +95,7 @@ class ExtenderFault:
 class Extenders:
     """All extenders, in the order in which they are asked, and the questions that wait for an answer.
 
-    ``calls`` counts answers and failures by (verb, "answered" or "failed").
+    ``calls`` counts them by verb and ANSWERED or FAILED.
     """
 
     def __init__(self, configured: Sequence[kube_document.Extender] = ()) -> None:
@@ -142,7 +145,7 @@ class Extenders:
         question = self._asked.pop(answer.number, None)
         if question is not None:
             failed = isinstance(answer, ExtenderFailed) or bool(answer.error)
-            self.calls[question.verb.value, "failed" if failed else "answered"] += 1
+            self.calls[question.verb.value, FAILED if failed else ANSWERED] += 1
         return question
 
     def works(self, extender: Extender, verb: ExtenderVerb) -> None:

@@ -11,6 +11,8 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from scheduler.batch.outcomes import Attempt, Bypass, Flush
+from scheduler.core.extenders import ANSWERED, FAILED
+from scheduler.core.instruction import ExtenderVerb
 from scheduler.core.kubelet_rejections import USUAL_REASONS
 from scheduler.core.measurements import ERROR, FITS, REFUSED, SCHEDULED, UNSCHEDULABLE, Histogram
 from scheduler.core.state import State
@@ -39,6 +41,8 @@ class SchedulerCollector(Collector):
         yield from self._faults()
         yield self._bind_checks()
         yield from self._kubelet_rejections()
+        if self._state.extenders:
+            yield self._extender_calls()
         yield self._cache_size()
 
     def _attempts(self) -> Iterator[Metric]:
@@ -225,6 +229,17 @@ class SchedulerCollector(Collector):
         for result in (FITS, REFUSED):
             checks.add_metric([result], self._state.measurements.bind_checks[result])
         return checks
+
+    def _extender_calls(self) -> Metric:
+        calls = CounterMetricFamily(
+            "scheduler_extender_calls",
+            "Questions to extenders that have come to an end, by what was asked and whether there was an answer.",
+            labels=["verb", "result"],
+        )
+        for verb in ExtenderVerb:
+            for result in (ANSWERED, FAILED):
+                calls.add_metric([verb.value, result], self._state.extenders.calls[verb.value, result])
+        return calls
 
     def _kubelet_rejections(self) -> Iterator[Metric]:
         rejections, counts = self._state.kubelet_rejections, self._state.measurements.kubelet_rejections

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
+import msgspec
 import pytest
 
 from scheduler.app.loop import SLICE_SECONDS, Loop
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import BindPod, Instruction, PodReference
+from scheduler.core.measurements import ASKING
 from scheduler.core.state import BadObject, Complaint, PluginFault
 from scheduler.core.stimulus import NodeDeleted, PodBound, Stimulus, Tick
 
@@ -131,6 +133,32 @@ async def test_nothing_is_decided_until_scheduling_starts() -> None:
         straw.loop.start_scheduling()
         await settle()
     assert straw.log[1:] == [f"decide at {START}", "cycle p 0.000", "dispatch p"]
+
+
+async def test_a_decision_that_waits_for_extenders_is_one_cycle_that_takes_as_long_as_all_of_it() -> None:
+    straw = Straw()
+    steps = [
+        msgspec.structs.replace(decision("p"), outcome=ASKING, instructions=[bind("question")]),
+        None,
+        decision("p"),
+    ]
+
+    def schedule_one(now: float) -> CycleResult | None:
+        straw.clock += 0.001
+        return steps.pop(0) if steps else None
+
+    straw.schedule_one = schedule_one  # type: ignore[method-assign]
+    straw.loop.start_scheduling()
+    async with straw.running():
+        await settle()
+        assert straw.log == ["dispatch question"]
+
+        straw.clock += 0.5
+        straw.loop.deliver(news("an answer"))
+        await settle()
+
+    # A millisecond for each of three steps, and the time between them.
+    assert straw.log[1:] == ["handle an answer", "cycle p 0.503", "dispatch p"]
 
 
 async def test_decisions_are_made_after_all_that_is_known() -> None:
