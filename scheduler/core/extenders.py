@@ -103,6 +103,8 @@ class Extenders:
         # A sort that keeps the order otherwise: those that are no loss go last.
         self._all = tuple(sorted(made, key=lambda one: one.is_ignorable))
         self._asked: dict[int, Question] = {}
+        self._binding: dict[str, int] = {}
+        """The number of the last bind that was asked for, by the pod's UID."""
         self._last_number = 0
         self._failing: set[tuple[int, ExtenderVerb]] = set()
         self.calls: Counter[tuple[str, str]] = Counter()
@@ -131,6 +133,10 @@ class Extenders:
         """The instruction for a question; it waits for its answer from now on."""
         self._last_number += 1
         self._asked[self._last_number] = question
+        if question.verb is ExtenderVerb.BIND:
+            # A bind that was given up, and is answered late, is not to be taken for the one that came after it.
+            self.forget(self._binding.get(question.pod.uid, 0))
+            self._binding[question.pod.uid] = self._last_number
         return AskExtender(
             number=self._last_number,
             extender=question.extender.index,
@@ -144,6 +150,8 @@ class Extenders:
         """Whose answer this is; None when nobody waits for it any more."""
         question = self._asked.pop(answer.number, None)
         if question is not None:
+            if question.verb is ExtenderVerb.BIND:
+                self._binding.pop(question.pod.uid, None)
             failed = isinstance(answer, ExtenderFailed) or bool(answer.error)
             self.calls[question.verb.value, FAILED if failed else ANSWERED] += 1
         return question

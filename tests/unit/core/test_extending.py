@@ -11,6 +11,7 @@ from scheduler.api.objects import Container, PodStatus, ResourceRequirements
 from scheduler.api.quantity import Quantity
 from scheduler.batch.outcomes import Attempt
 from scheduler.core.instruction import AskExtender, BindPod, PatchPodStatus, RecordEvent
+from scheduler.core.stimulus import BindDue
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import BINDING, ON_NODE, changed, on_node, reference
 from tests.support.extender_runs import ExtendedCore, extender, scores
@@ -359,6 +360,27 @@ def test_a_bind_that_an_extender_refuses_is_a_failed_bind_with_its_words() -> No
     assert isinstance(instructions[0], RecordEvent)
     assert instructions[0].note == "quota exceeded"
     assert core.rooms(POD) == ["backoff"]
+
+
+def test_a_late_answer_to_a_bind_that_was_given_up_is_not_one_to_the_next() -> None:
+    """Someone filled the node before the bind was sent, so it was given up; then the pod was tried again."""
+    core = asking(extender(bindVerb="b"), nodes=("n1",))
+    core.answer(node_names=["n1"])
+    core.go_on()
+    [first] = core.questions
+    fat = on_node(make_pod("fat", requests={"cpu": "4"}, scheduler_name="other"), "n1")
+    core.pods(fat)
+    core.scheduler.handle(BindDue(now=1.5, uid=POD.metadata.uid))
+    assert core.rooms(POD) == ["backoff"]
+    core.pod_gone(fat)
+    core.tick(20.0)
+    core.go_on(20.0)
+    core.answer(node_names=["n1"])
+    core.go_on(20.0)
+
+    assert core.fail("the pod is not to be bound any more", first) == []
+    assert core.rooms(POD) == [BINDING, ON_NODE]
+    assert [event.reason for event in core.answer(at=21.0) if isinstance(event, RecordEvent)] == ["Scheduled"]
 
 
 def test_an_ignorable_extender_that_does_not_bind_leaves_it_to_us() -> None:
