@@ -364,6 +364,8 @@ class Story(RuleBasedStateMachine):
         assert list(replay(follower.story, lambda header: new_scheduler())) == []
         for (_, attempt), count in follower.state.batching.counters.attempts.items():
             REACHED[attempt.value] += count
+        for end, count in follower.checked.items():
+            REACHED[f"checked again: {end}"] += count
 
 
 def test_whatever_happens_the_scheduler_is_right_after_each_step() -> None:
@@ -389,6 +391,7 @@ def test_in_long_stories_too() -> None:
         for end in ("bound", "failed")
         for seen_at in ("gone", "seen on a node", "not seen on a node")
     }
+    wanted |= {"checked again: fits", "checked again: refused"}
     wanted |= {"forgotten during its bind", "unschedulable at the end", "gated at the end"}
     wanted |= {"was nominated", "had to leave room", Attempt.NO_HINT, Attempt.HINT_USED, Attempt.FIT_ERROR}
     assert {name: REACHED[name] for name in wanted if not REACHED[name]} == {}

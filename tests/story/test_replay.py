@@ -15,7 +15,7 @@ from tests.story.test_invariants import STEPS, Story
 WANTED = (
     *(f'"outcome":"{outcome}"' for outcome in ("assumed", "unschedulable", "error", "skipped")),
     *(f'"type":"{kind}"' for kind in ("PodApplied", "PodDeleted", "NodeApplied", "NodeDeleted", "NamespaceApplied")),
-    *(f'"type":"{kind}"' for kind in ("PodBound", "BindFailed", "Tick")),
+    *(f'"type":"{kind}"' for kind in ("PodBound", "BindFailed", "BindDue", "Tick")),
 )
 
 

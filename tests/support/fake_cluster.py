@@ -6,7 +6,7 @@ kept as plain objects.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +15,12 @@ import msgspec
 
 from scheduler.api.objects import Namespace, Node, Pod, PodCondition, SelectingObject
 from scheduler.cache.cache import Cache
+from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import BindPod, Instruction, PatchPodStatus, RecordEvent
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.stimulus import (
+    BindDue,
     BindFailed,
     NamespaceApplied,
     NamespaceDeleted,
@@ -146,6 +148,8 @@ class Follower:
         self.skipped: set[str] = set()
         self.nominated: dict[str, Pod] = {}
         self.binds: list[BindPod] = []
+        self.checked: Counter[str] = Counter()
+        """Binds whose node others had touched, by what came of it."""
         self.answers: list[Answer] = []
         self.story: list[bytes] = []
         self.state = scheduler.state
@@ -251,11 +255,25 @@ class Follower:
         return {bind.pod.uid for bind in self.binds} | {answer.uid for answer in self.answers}
 
     def serve_bind(self, index: int = 0, error: str | None = None) -> None:
-        """Let the cluster carry out a bind, or lose it with this error."""
+        """Let the cluster carry out a bind, or lose it with this error; unless it is not wanted any more when it is sent."""
         bind = self.binds.pop(index)
+        if not self._is_wanted(bind.pod.uid):
+            return
         if error is None:
             error = self.cluster.bind(bind.pod.uid, bind.node_name)
         self.answers.append(Answer(bind.pod.uid, bind.node_name, error))
+
+    def _is_wanted(self, uid: str) -> bool:
+        """What the edge asks before it sends a bind."""
+        if not is_touched(self.state, uid):
+            return True
+        self._tell(BindDue(now=0.0, uid=uid))
+        if uid in self.state.bindings:
+            self.checked["fits"] += 1
+            return True
+        self.checked["refused"] += 1
+        self.assumed.pop(uid, None)
+        return False
 
     def decide(self) -> CycleResult | None:
         result = self._scheduler.schedule_one(self.now)
