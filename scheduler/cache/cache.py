@@ -12,6 +12,7 @@ A pod on a node that is not known is kept, and charged to the node when it comes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -56,6 +57,8 @@ class Cache:
         self.assumed_count = 0
         self._pods: dict[str, CachedPod] = {}
         self._by_node: dict[str, dict[str, CachedPod]] = {}
+        self._ranked: dict[int, int] = {}
+        """Number of pods by priority; those of priority 0, which is that of nearly all, are not counted."""
         self._device_classes = DeviceClassIndex()
 
     # Nodes
@@ -170,6 +173,8 @@ class Cache:
         uid = pod.uid
         self._pods[uid] = new
         self.assumed_count += new.assumed
+        if pod.pod.spec.priority:
+            self._rank(pod.priority, 1)
         on_node = self._by_node.get(node_name)
         if on_node is None:
             on_node = self._by_node[node_name] = {}
@@ -182,6 +187,8 @@ class Cache:
         uid = known.pod.uid
         del self._pods[uid]
         self.assumed_count -= known.assumed
+        if known.pod.pod.spec.priority:
+            self._rank(known.pod.priority, -1)
         on_node = self._by_node[known.node_name]
         del on_node[uid]
         if not on_node:
@@ -194,10 +201,37 @@ class Cache:
         uid = now.pod.uid
         self._pods[uid] = now
         self.assumed_count += now.assumed - known.assumed
+        if known.pod.pod.spec.priority != now.pod.pod.spec.priority:
+            self._rank(known.pod.priority, -1)
+            self._rank(now.pod.priority, 1)
         self._by_node[now.node_name][uid] = now
         row = self.table.row_of(now.node_name)
         if row is not None:
             self.table.replace_pod(row, known.pod, now.pod, is_confirmed=known.assumed)
+
+    def _rank(self, priority: int, change: int) -> None:
+        if priority:
+            count = self._ranked.get(priority, 0) + change
+            if count:
+                self._ranked[priority] = count
+            else:
+                del self._ranked[priority]
+
+    def pods_below(self, priority: int) -> dict[str, list[PodInfo]]:
+        """By node, known or not, the pods of a lower priority, in the order they came. When there are none that is known at once."""
+        unranked = len(self._pods) - sum(self._ranked.values())
+        if not (unranked and priority > 0) and not any(other < priority for other in self._ranked):
+            return {}
+        found: dict[str, list[PodInfo]] = {}
+        for known in self._pods.values():
+            pod = known.pod
+            if (pod.pod.spec.priority or 0) < priority:
+                on_node = found.get(known.node_name)
+                if on_node is None:
+                    found[known.node_name] = [pod]
+                else:
+                    on_node.append(pod)
+        return found
 
     # What rules beyond a node look at
 
@@ -292,6 +326,8 @@ class Cache:
             AssertionError: what the table or an index holds is something else; the text says what.
         """
         assert self.assumed_count == sum(cached.assumed for cached in self._pods.values()), "number of assumed pods"
+        ranked = Counter(cached.pod.priority for cached in self._pods.values() if cached.pod.priority)
+        assert self._ranked == dict(ranked), "number of pods by priority"
         check_storage(self.table, self._by_node)
         check(self.table, self._pods, self._by_node)
 

@@ -30,7 +30,7 @@ class UnfitCycle:
         self._state = state
         self._evaluation = evaluation
         # Taken down before anything is tried.
-        self._resolvable = [table.name_of(row) for row in evaluation.resolvable_rows(instead)]
+        self._resolvable = evaluation.resolvable_rows(instead)
         self._nominated_code: Code | None = None
         nominated = pod.pod.status.nominated_node_name
         row = table.row_of(nominated) if nominated else None
@@ -42,14 +42,19 @@ class UnfitCycle:
     def chance(self) -> float:
         return self._state.chance()
 
+    @property
+    def resolvable_count(self) -> int:
+        return len(self._resolvable)
+
     def resolvable_nodes(self) -> Sequence[str]:
-        return self._resolvable
+        table = self._state.cache.table
+        return [table.name_of(row) for row in self._resolvable.tolist()]
 
     def nominated_node_code(self) -> Code | None:
         return self._nominated_code
 
-    def pods_on(self, node_name: str) -> Sequence[PodInfo]:
-        return [known.pod for known in self._state.cache.pods_on(node_name)]
+    def pods_below(self, priority: int) -> Mapping[str, Sequence[PodInfo]]:
+        return self._state.cache.pods_below(priority)
 
     def budgets(self) -> Mapping[str, Sequence[Budget]]:
         return self._state.budgets.by_namespace()

@@ -51,6 +51,11 @@ class FailedCycle(Protocol):
         """Uniform in [0, 1)."""
         ...
 
+    @property
+    def resolvable_count(self) -> int:
+        """Number of ``resolvable_nodes``."""
+        ...
+
     def resolvable_nodes(self) -> Sequence[str]:
         """Nodes that refuse the pod with UNSCHEDULABLE and nothing worse: fewer pods there may help. Always in the same order."""
         ...
@@ -59,8 +64,8 @@ class FailedCycle(Protocol):
         """With which code the node refuses the pod that it is nominated to; None when there is no such node."""
         ...
 
-    def pods_on(self, node_name: str) -> Sequence[PodInfo]:
-        """Pods on the node, assumed ones among them."""
+    def pods_below(self, priority: int) -> Mapping[str, Sequence[PodInfo]]:
+        """By node, the pods of a lower priority, assumed ones among them. Nodes without any are left out."""
         ...
 
     def budgets(self) -> Mapping[str, Sequence[Budget]]:

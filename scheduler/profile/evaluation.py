@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scheduler.cache.node_table import NodeTable
+from scheduler.framework.ops import IntArray
 from scheduler.framework.plugin import CycleState, NamespaceReader
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
@@ -296,21 +297,21 @@ class Evaluation:
         """The verdict on one live row, as of the last refresh."""
         return self.prefilter if self.prefilter.code is not Code.SUCCESS else self._filtering.status(row)
 
-    def resolvable_rows(self, instead: Verdicts = NOTHING_INSTEAD) -> list[int]:
+    def resolvable_rows(self, instead: Verdicts = NOTHING_INSTEAD) -> IntArray:
         """Live rows that may hold the pod when others are gone, ascending: refused with UNSCHEDULABLE and nothing worse.
 
         As of the last refresh (kube-scheduler 1.37: NodesForStatusCode).
         """
         live = self._table.live
         if self.prefilter.code is Code.UNSCHEDULABLE:
-            return [int(row) for row in np.flatnonzero(live)]
+            return np.flatnonzero(live)
         if self.prefilter.code is not Code.SUCCESS:
-            return []
+            return np.zeros(0, np.int64)
         rows = self._filtering.rows_refused_with(Code.UNSCHEDULABLE, live)
         if not instead:
             return rows
-        also = {row for row, status in instead.items() if status.code is Code.UNSCHEDULABLE}
-        return sorted(also.union(row for row in rows if row not in instead))
+        also = [row for row, status in instead.items() if status.code is Code.UNSCHEDULABLE]
+        return np.union1d(np.setdiff1d(rows, list(instead)), np.array(also, np.int64))
 
     def try_row(self, row: int, moved: int | None = None) -> Status:
         """The verdict on one live row as the table is now; the evaluation stays as of its last refresh.

@@ -280,14 +280,14 @@ class Filtering:
                 inside[row] = True
         return inside
 
-    def rows_refused_with(self, code: Code, live: BoolArray) -> list[int]:
+    def rows_refused_with(self, code: Code, live: BoolArray) -> IntArray:
         """The live rows that are refused for reasons of this code and of no other, ascending."""
         first = self.first
         found: BoolArray = np.zeros(len(first), np.bool_)
         for index, column in enumerate(self.columns):
             others = sum(1 << number for number, reason in enumerate(column.reasons) if reason.code is not code)
             found |= (first == index) & ((column.masks & np.uint64(others)) == 0)
-        return [int(row) for row in np.flatnonzero(found & live)]
+        return np.flatnonzero(found & live)
 
     def try_row(
         self, table: NodeTable, row: int, pod: PodInfo, *, is_renumbered: bool, moved: int | None = None

@@ -20,7 +20,7 @@ from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.framework.view import NodeView
 from scheduler.plugins.default_preemption.args import DefaultPreemptionArgs
 from scheduler.plugins.default_preemption.choice import choose
-from scheduler.plugins.default_preemption.victims import is_terminating_victim, select_victims
+from scheduler.plugins.default_preemption.victims import NO_VICTIMS, is_terminating_victim, select_victims
 
 NAME = "DefaultPreemption"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -30,10 +30,11 @@ _PREFIX = "preemption: "
 
 
 class _Search(NamedTuple):
-    """What came of looking at nodes: those where victims make room, and why the others do not help."""
+    """What came of looking at nodes: those where victims make room, why others do not help, and how many have no victims at all."""
 
-    candidates: list[Candidate]
-    refusals: list[Status]
+    candidates: Sequence[Candidate] = ()
+    refusals: Sequence[Status] = ()
+    without_victims: int = 0
 
 
 class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
@@ -86,20 +87,28 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePl
         if errors:
             text = next(iter(errors)) if len(errors) == 1 else f"[{', '.join(errors)}]"
             return PostFilterResult(Status(Code.ERROR, (text,)))
-        return PostFilterResult(Status(Code.UNSCHEDULABLE, (_nowhere(search.refusals, cycle.node_count),)), "")
+        return PostFilterResult(Status(Code.UNSCHEDULABLE, (_nowhere(search, cycle.node_count),)), "")
 
     def _search(self, pod: PodInfo, cycle: FailedCycle) -> _Search:
         """Try nodes, from a place by chance on, until there are enough candidates and one that breaks no budget."""
+        count = cycle.resolvable_count
+        if not count:
+            return _Search()
+        below = cycle.pods_below(pod.priority)
+        if not below:
+            return _Search(without_victims=count)
         nodes = cycle.resolvable_nodes()
         harmless: list[Candidate] = []
         harmful: list[Candidate] = []
         refusals: list[Status] = []
-        if not nodes:
-            return _Search([], [])
-        enough = self.args.enough_of(len(nodes))
+        without = 0
+        enough = self.args.enough_of(count)
         budgets = cycle.budgets()
-        for node_name in _from(nodes, int(cycle.chance() * len(nodes))):
-            lower = [other for other in cycle.pods_on(node_name) if other.priority < pod.priority]
+        for node_name in _from(nodes, int(cycle.chance() * count)):
+            lower = below.get(node_name)
+            if lower is None:
+                without += 1
+                continue
             with cycle.trial(node_name) as trial:
                 found = select_victims(node_name, lower, trial, budgets, cycle.now)
             if isinstance(found, Status):
@@ -110,7 +119,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePl
                 kept.append(found)
             if harmless and len(harmless) + len(harmful) >= enough:
                 break
-        return _Search([*harmless, *harmful], refusals)
+        return _Search([*harmless, *harmful], refusals, without)
 
 
 def _ineligible(pod: PodInfo, cycle: FailedCycle) -> str:
@@ -121,10 +130,8 @@ def _ineligible(pod: PodInfo, cycle: FailedCycle) -> str:
     # Nothing that goes from a node helps a pod that can never be there: it looks for another one at once.
     if not node_name or cycle.nominated_node_code() in (None, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
         return ""
-    waits = any(
-        other.priority < pod.priority and is_terminating_victim(other.pod) for other in cycle.pods_on(node_name)
-    )
-    return TERMINATING if waits else ""
+    lower = cycle.pods_below(pod.priority).get(node_name, ())
+    return TERMINATING if any(is_terminating_victim(other.pod) for other in lower) else ""
 
 
 def _from(nodes: Sequence[str], offset: int) -> Iterable[str]:
@@ -132,11 +139,14 @@ def _from(nodes: Sequence[str], offset: int) -> Iterable[str]:
     yield from nodes[:offset]
 
 
-def _nowhere(refusals: Sequence[Status], node_count: int) -> str:
+def _nowhere(search: _Search, node_count: int) -> str:
     """Why no node helps, in the words in which a pod is told that it fits nowhere (kube-scheduler 1.37: FitError)."""
-    counts = Counter(reason for status in refusals for reason in status.reasons)
-    if node_count > len(refusals):
-        counts[NOT_HELPFUL] += node_count - len(refusals)
+    counts = Counter(reason for status in search.refusals for reason in status.reasons)
+    if search.without_victims:
+        counts[NO_VICTIMS] += search.without_victims
+    untried = node_count - len(search.refusals) - search.without_victims
+    if untried:
+        counts[NOT_HELPFUL] += untried
     listed = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
     head = f"0/{node_count} nodes are available:"
     return f"{head} {listed}." if listed else head

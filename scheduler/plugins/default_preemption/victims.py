@@ -83,11 +83,9 @@ def select_victims(
     break a budget, and the more important before the others.
 
     Args:
-        lower: pods on the node of a lower priority than that of the pod that needs room.
+        lower: pods on the node of a lower priority than that of the pod that needs room; at least one.
         budgets: by namespace.
     """
-    if not lower:
-        return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (NO_VICTIMS,))
     for pod in lower:
         trial.remove(pod)
     status = trial.status()

@@ -101,7 +101,7 @@ def _closed(profile: Profile, cache: Cache) -> Evaluation:
 def test_where_prefilter_refuses_for_now_every_node_can_be_tried(cache: Cache) -> None:
     evaluation = _closed(FIT, cache)
 
-    assert evaluation.resolvable_rows() == [0]
+    assert evaluation.resolvable_rows().tolist() == [0]
     with row_trial(evaluation, cache, "n1", ()) as trial:
         assert trial.status() == NO_CPU
         trial.remove(cache.pods_on("n1")[1].pod)
@@ -117,8 +117,9 @@ def test_resolvable_is_what_is_refused_for_now_and_for_nothing_worse(cache: Cach
     rows = {name: cache.table.rows[name] for name in ("n1", "n2", "n3", "n4")}
     never = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("never",), "Some")
 
-    assert evaluation.resolvable_rows() == [rows["n1"], rows["n4"]]
-    assert evaluation.resolvable_rows({rows["n3"]: NO_CPU, rows["n1"]: never}) == [rows["n3"], rows["n4"]]
+    assert evaluation.resolvable_rows().tolist() == [rows["n1"], rows["n4"]]
+    instead = {rows["n3"]: NO_CPU, rows["n1"]: never}
+    assert evaluation.resolvable_rows(instead).tolist() == [rows["n3"], rows["n4"]]
 
 
 def test_with_all_plugins_a_trial_says_what_a_cluster_without_the_pods_says() -> None:
