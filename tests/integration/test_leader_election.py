@@ -155,6 +155,7 @@ def happening(pair: Pair, what: Callable[[], Any]) -> float:
         creating.join()
         pair.wait_for_binds(pods, POD_COUNT)
         pair.assert_all_are_bound_once(pods)
+    pair.standby.compare_with_cluster()
     return at
 
 
