@@ -269,7 +269,10 @@ def limited(name: str, count: int) -> dict[str, Any]:
 
 ZONE = "topology.kubernetes.io/zone"
 MIGRATED = {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}
-TOPOLOGY = {"allowedTopologies": [{"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}]}
+
+
+def in_zones(zones: list[str] | None) -> dict[str, Any]:
+    return {"allowedTopologies": [{"matchLabelExpressions": [{"key": ZONE, "values": zones}]}]}
 
 
 def claim(name: str = "data", namespace: str = "default") -> dict[str, Any]:
@@ -296,10 +299,12 @@ EPHEMERAL = pod(volumes=volume(ephemeral={}))
         ("NodeVolumeLimits", USES_CLAIM, "CSINode", None, csi_node(), QUEUE),
         ("NodeVolumeLimits", USES_CLAIM, "CSINode", csi_node(limited("d", 1)), csi_node(limited("d", 2)), QUEUE),
         ("NodeVolumeLimits", USES_CLAIM, "CSINode", csi_node(limited("d", 2)), csi_node(limited("d", 1)), SKIP),
+        ("NodeVolumeLimits", USES_CLAIM, "CSINode", csi_node(limited("d", 2)), csi_node(limited("d", 2)), SKIP),
         ("NodeVolumeLimits", USES_CLAIM, "VolumeAttachment", sc(spec={"attacher": "d"}), None, QUEUE),
         ("VolumeBinding", USES_CLAIM, "StorageClass", None, sc(), QUEUE),
-        ("VolumeBinding", USES_CLAIM, "StorageClass", sc(), sc(**TOPOLOGY), QUEUE),
+        ("VolumeBinding", USES_CLAIM, "StorageClass", sc(), sc(**in_zones(["a"])), QUEUE),
         ("VolumeBinding", USES_CLAIM, "StorageClass", sc(), sc(allowedTopologies=[]), SKIP),
+        ("VolumeBinding", USES_CLAIM, "StorageClass", sc(**in_zones(None)), sc(**in_zones([])), SKIP),
         ("VolumeBinding", EPHEMERAL, "PersistentVolumeClaim", claim("p-v"), claim("p-v"), QUEUE),
         ("VolumeBinding", USES_CLAIM, "PersistentVolumeClaim", claim("other"), claim("other"), SKIP),
         ("VolumeBinding", USES_CLAIM, "PersistentVolume", pv(), pv(), QUEUE),
@@ -312,6 +317,7 @@ EPHEMERAL = pod(volumes=volume(ephemeral={}))
         ("VolumeBinding", USES_CLAIM, "CSIStorageCapacity", None, sc(), QUEUE),
         ("VolumeBinding", USES_CLAIM, "CSIStorageCapacity", sc(), sc(capacity="1Gi"), QUEUE),
         ("VolumeBinding", USES_CLAIM, "CSIStorageCapacity", sc(capacity="1Gi"), sc(capacity="2Gi"), QUEUE),
+        ("VolumeBinding", USES_CLAIM, "CSIStorageCapacity", sc(capacity="1Gi"), sc(capacity="1024Mi"), SKIP),
         ("VolumeBinding", USES_CLAIM, "CSIStorageCapacity", sc(capacity="2Gi"), sc(capacity="2Gi", maximumVolumeSize="1Gi"), SKIP),
         ("VolumeZone", USES_CLAIM, "StorageClass", None, sc(volumeBindingMode="WaitForFirstConsumer"), QUEUE),
         ("VolumeZone", USES_CLAIM, "StorageClass", None, sc(volumeBindingMode="Immediate"), SKIP),
@@ -390,6 +396,9 @@ def test_a_toleration_helps_a_spread_pod_only_where_taints_count() -> None:
         old, new = spread(nodeTaintsPolicy=policy), spread(nodeTaintsPolicy=policy)
         new["spec"]["tolerations"] = [{"operator": "Exists"}]
         assert ask("PodTopologySpread", new, "Pod", old, new, A.UPDATE_POD_TOLERATION, target=True) is expected
+    old, new = spread(nodeTaintsPolicy="Honor"), spread(nodeTaintsPolicy="Honor")
+    new["metadata"] = {**new["metadata"], "labels": {**WEB, "v": "2"}}
+    assert ask("PodTopologySpread", new, "Pod", old, new, A.UPDATE_POD_LABEL, target=True) is SKIP
 
 
 def near(*selectors: dict[str, str], kind: str = "podAffinity", key: str = ZONE, **term: Any) -> dict[str, Any]:

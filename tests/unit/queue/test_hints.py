@@ -179,6 +179,17 @@ def test_an_event_during_the_attempt_that_helps_a_pending_plugin_skips_the_backo
     assert room_of(queue, "a") is Room.ACTIVE
 
 
+def test_what_one_event_did_during_the_attempt_is_not_undone_by_a_later_one() -> None:
+    queue = Asked(Fit=Hint.SKIP).queue()
+    queue.add(make(), 0.0)
+    queued = pop(queue, 0.0)
+    queue.move_all(NODE_TAINT, 0.0)
+    queue.move_all(NODE_ADD, 0.0)
+    queue.add_failed(queued, queued.pod, ("Fit", "Taints"), 0.1, pending=("Fit",))
+
+    assert room_of(queue, "a") is Room.BACKOFF
+
+
 def test_a_later_failure_without_pending_plugins_forgets_them() -> None:
     queue = Asked().queue()
     fail_pending(queue, "Fit", pending=("Fit",))

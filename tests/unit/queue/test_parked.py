@@ -50,6 +50,8 @@ def test_groups_are_found_by_any_of_their_rejecting_plugins_in_the_order_in_whic
     assert rejected_by(parked, ("reprise", "Fit")) == [["b"], ["c"]]
     assert rejected_by(parked, ("reprise", "Fit"), ("reprise", "Taints")) == [["a"], ["b"], ["c"]]
     assert rejected_by(parked, ("other", "Fit")) == []
+    parked = make_parked(queued("a", "Fit"), queued("b", "Taints"), queued("c", "Fit", "Gates"))
+    assert rejected_by(parked, ("reprise", "Fit"), ("reprise", "Taints")) == [["a"], ["b"], ["c"]]
 
 
 def test_pods_that_are_not_alike_are_not_in_one_group() -> None:
