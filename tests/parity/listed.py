@@ -36,4 +36,10 @@ LISTED: tuple[Listed, ...] = (
         "a node comes that the anti-affinity of another pod does not reach: kube-scheduler does not wake the one it keeps off",
         "tests/unit/core/test_node_handlers.py::test_a_guarded_pod_wakes_when_a_node_comes_that_the_guard_does_not_reach",
     ),
+    Listed(
+        "nodes come back from an extender without their pods",
+        r"next: equally good nodes",
+        "nodes that an extender answers with whole: kube-scheduler scores them as if no pod were on them",
+        "tests/unit/core/test_extending.py::test_pods_on_the_nodes_count_in_their_scores_after_an_extender",
+    ),
 )

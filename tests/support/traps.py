@@ -57,7 +57,6 @@ FOLLOWED = {
     "attempts-end-with-the-bind": "An attempt counts as scheduled only when the pod is bound.",
     "signed-when-queued": "A pod is signed when it enters the queue, and again when it changes.",
     "requests-of-pods-that-ask-for-nothing": "Scores count 100m and 200Mi for a container that asks for nothing; filters do not.",
-    "nodes-from-extenders-are-empty": "Nodes that an extender gives back as objects are scored as if no pod were on them.",
     "pods-before-their-node": "A pod may be known before its node: the node counts only once it is there.",
     "a-terminating-victim-is-waited-for": "A pod whose victim is terminating on its nominated node looks for no further ones.",
     "who-preempts-is-held-back": "A pod that preempts is kept out of the queue until its victims are being deleted.",
@@ -74,6 +73,7 @@ NOT_FOLLOWED = {
     "Opportunistic batching is inert by default, and a batch ends with any other pod": "it works, and entries are kept apart",
     "Signatures leave out protocol and host IP of ports": "they have them",
     "An image has the size that the first node reported": "that of each node",
+    "Nodes that an extender answers with whole are scored as if no pod were on them": "as they are",
     "A `%` in the note of an Event is mangled": "it is kept",
 }
 

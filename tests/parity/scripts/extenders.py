@@ -52,12 +52,10 @@ STORIES.add(
 )
 STORIES.add(
     "nodes come back from an extender without their pods",
-    "nodes that an extender has given back are scored as if they were empty",
+    "nodes that an extender has answered with whole are scored as if they were empty, or as they are",
     create(node("large", "8"), node("small", "4"), pod("occupant", "6", on="large")),
     create(pod("next", "1")),
     configuration=NODES,
-    traps=("nodes-from-extenders-are-empty",),
-    waits_for="scores of nodes that an extender has given back",
 )
 STORIES.add(
     "an extender spares victims",
@@ -70,5 +68,4 @@ STORIES.add(
     ),
     create(pod("dear", "1", priority="high"), bound=("dear",)),
     configuration=NODES,
-    waits_for="preemption with extenders",
 )
