@@ -60,9 +60,9 @@ def lines(seed: int, index: int) -> Iterator[Json]:
         for key in sorted({*before, *after}):
             old, new = before.get(key), after.get(key)
             if old != new and (kind := key[0]) in ("Node", "Pod", *KINDS) and _is_told(kind, old, new):
-                yield _line(state, _related(draw, wanted, old or new), config, kind, old, new)
+                yield _line(state, related(draw, wanted, old or new), config, kind, old, new)
         if draw.chance(0.5):
-            old, wanted = wanted, _changed_self(draw, setting, wanted)
+            old, wanted = wanted, changed_self(draw, setting, wanted)
             yield _line(state, wanted, config, "Pod", old, wanted, target=True)
         if draw.chance(0.15):
             yield _line(state, wanted, config, "DeviceClass", *_device_classes(draw, wanted))
@@ -75,7 +75,7 @@ def _line(
     return {"hint": hint, "objects": copy.deepcopy(state), "pod": copy.deepcopy(pod), "config": config}
 
 
-def _related(draw: Draw, wanted: Json, changed: Json | None) -> Json:
+def related(draw: Draw, wanted: Json, changed: Json | None) -> Json:
     """The pod that waits, mostly so that it has to do with what changed."""
     assert changed is not None
     made, meta = copy.deepcopy(wanted), changed["metadata"]
@@ -116,7 +116,7 @@ def _is_told(kind: str, old: Json | None, new: Json | None) -> bool:
     )
 
 
-def _changed_self(draw: Draw, setting: Any, wanted: Json) -> Json:
+def changed_self(draw: Draw, setting: Any, wanted: Json) -> Json:
     made = copy.deepcopy(wanted)
     spec = made["spec"]
     match draw.pick(("labels", "tolerations", "requests", "gates", "nothing")):
