@@ -103,12 +103,19 @@ class Elector:
         Raises:
             LeadershipLost: it could not be renewed in time, or somebody else has it.
         """
+        pause_seconds = self._terms.retry_period_seconds
         while True:
-            await self._timing.sleep(min(self._terms.retry_period_seconds, max(0.0, self._fence.remaining_seconds)))
+            await self._timing.sleep(max(0.0, min(pause_seconds, self._fence.remaining_seconds)))
             if self._fence.remaining_seconds <= 0.0:
                 raise self._lost(f"it was not renewed within {self._terms.renew_deadline_seconds:g} s")
-            if not await self._try() and self._observed is not None and self._observed.holder != self.identity:
+            began = self._timing.monotonic()
+            pause_seconds = self._terms.retry_period_seconds
+            if await self._try():
+                continue
+            if self._observed is not None and self._observed.holder != self.identity:
                 raise self._lost(f"it is held by {self._observed.holder or 'nobody'}")
+            # An attempt that hung has taken the time of the pause.
+            pause_seconds -= self._timing.monotonic() - began
 
     async def release(self) -> bool:
         """Give the Lease up, so that another candidate need not wait for its end; whether it is given up or was not ours."""

@@ -26,7 +26,7 @@ from tests.support.watch import Watch
 
 pytestmark = pytest.mark.timeout(480)  # 3,000 pods each, on a machine that may be busy
 
-LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 5.0, 3.0, 1.0
+LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 5.0, 4.0, 1.0
 LONGEST_RETRY = 2.2 * RETRY_SECONDS
 CONFIGURATION = {
     "leaderElection": {
