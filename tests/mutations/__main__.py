@@ -34,6 +34,7 @@ from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEAT
 from tests.mutations.nominated import MUTANTS as NOMINATED
 from tests.mutations.parity import MUTANTS as PARITY
 from tests.mutations.pod_topology_spread import MUTANTS as POD_TOPOLOGY_SPREAD
+from tests.mutations.preemption import MUTANTS as PREEMPTION
 from tests.mutations.profile import MUTANTS as PROFILE
 from tests.mutations.queue import MUTANTS as QUEUE
 from tests.mutations.runner import (
@@ -68,6 +69,7 @@ MUTANTS = (
     *APP,
     *POD_TOPOLOGY_SPREAD,
     *PARITY,
+    *PREEMPTION,
 )
 
 

@@ -121,6 +121,12 @@ async def test_it_is_given_up_after_four_failures_of_either_request() -> None:
     assert await answers_of(ok(), *[refusal(500, "etcd")] * 4) == ([failed], ["PATCH"] + ["DELETE"] * 4)
 
 
+async def test_each_request_has_four_attempts_of_its_own() -> None:
+    failures = [refusal(500, "etcd")] * 3
+
+    assert await answers_of(*failures, ok(), *failures, ok()) == ([DONE], ["PATCH"] * 4 + ["DELETE"] * 4)
+
+
 async def test_a_pod_whose_bind_is_under_way_is_deleted_when_that_has_been_answered() -> None:
     transport = ScriptedTransport(ok(), ok(), ok(), latency_seconds=1.0)
     async with dispatching(transport) as it:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from scheduler.api.objects import LabelSelector, Pod, TopologySpreadConstraint
+from scheduler.api.objects import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    Pod,
+    PodCondition,
+    PodStatus,
+    TopologySpreadConstraint,
+)
+from scheduler.cache.cache import CachedPod
 from scheduler.framework.disruption import Budget
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.post_filter import Candidate
@@ -38,6 +46,12 @@ def names(pods: Sequence[PodInfo]) -> list[str]:
     return [one.pod.metadata.name for one in pods]
 
 
+def told(status: str, reason: str) -> Pod:
+    """A pod on its way out with this DisruptionTarget condition."""
+    condition = PodCondition(type="DisruptionTarget", status=status, reason=reason)
+    return replace_status(going(seated("a")), PodStatus(conditions=[condition]))
+
+
 # Importance
 
 
@@ -61,6 +75,8 @@ def test_a_start_that_cannot_be_read_counts_as_none() -> None:
         (going(seated("a")), True),
         (going(seated("a"), by_preemption=False), False),
         (replace_status(seated("a"), going(seated("a")).status), False),
+        (told("True", "EvictionByEvictionAPI"), False),
+        (told("False", "PreemptionByScheduler"), False),
     ],
 )
 def test_a_terminating_victim_is_one_that_is_deleted_and_says_that_it_was_preempted(subject: Pod, answer: bool) -> None:
@@ -85,6 +101,20 @@ def test_a_budget_does_not_cover_pods_without_labels_of_others_or_that_it_does_n
     pods = [pod("bare"), pod("other", labels={"app": "b"}), pod("far", namespace="far", labels=APP)]
 
     assert split(pods, Budget(make_budget(labels=APP))) == ([], ["bare", "other", "far"])
+
+
+def test_a_budget_covers_no_pod_of_another_namespace() -> None:
+    assert not Budget(make_budget(labels=APP)).charges(seated("far", namespace="far", labels=APP))
+    assert Budget(make_budget(labels=APP)).charges(seated("near", labels=APP))
+
+
+def test_a_pod_without_labels_is_covered_by_no_budget_not_even_by_one_that_selects_the_lack_of_a_label() -> None:
+    lacking = LabelSelector(match_expressions=[LabelSelectorRequirement(key="x", operator="DoesNotExist")])
+
+    assert split([pod("bare"), pod("other", labels=APP)], Budget(make_budget(selector=lacking))) == (
+        ["other"],
+        ["bare"],
+    )
 
 
 @pytest.mark.parametrize("selector", [None, LabelSelector()])
@@ -267,6 +297,44 @@ def test_enough_nodes_are_tried_from_a_place_by_chance_on(offset: float, node: s
     core = full_nodes(4, offset, min_candidate_nodes_percentage=0, min_candidate_nodes_absolute=2)
 
     assert tried(core) == node
+
+
+class CountingCore(PreemptingCore):
+    """Counts the nodes from which pods were taken to see what would be."""
+
+    def __init__(self, **args: int) -> None:
+        names = [f"n{number}" for number in range(6)]
+        super().__init__(nodes=names, **args)
+        self.pods(*(seated(f"p-{name}", name) for name in names))
+        self.tried: list[str] = []
+        cache = self.state.cache
+        take_out = cache.take_out
+
+        def noted(uid: str) -> CachedPod:
+            known = take_out(uid)
+            self.tried.append(known.node_name)
+            return known
+
+        cache.take_out = noted  # type: ignore[method-assign]
+
+
+def test_no_more_nodes_are_tried_than_enough() -> None:
+    core = CountingCore(min_candidate_nodes_percentage=0, min_candidate_nodes_absolute=2)
+    tried(core)
+
+    # From each the one pod is taken, put back, and taken again, as it cannot be spared.
+    assert len(set(core.tried)) == 2
+
+
+def test_no_node_is_tried_for_a_pod_that_no_other_is_below() -> None:
+    core = CountingCore()
+    core.pods(urgent(priority=0))
+    result = core.decide()
+
+    assert core.tried == []
+    assert result.message.endswith(
+        "preemption: 0/6 nodes are available: 6 No preemption victims found for incoming pod."
+    )
 
 
 def test_all_are_tried_when_there_are_no_more_than_enough() -> None:
