@@ -11,8 +11,13 @@ from random import Random
 import pytest
 
 from scheduler.api.objects import Pod, PodCondition, PodStatus
+from scheduler.config.configuration import from_object
 from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import BindPod, Instruction, PatchPodStatus, PreemptPod
+from scheduler.core.scheduler import Scheduler
+from scheduler.core.story import Header, RecordingScheduler, replay
+from scheduler.queue.backoff import Backoff
+from tests.support.builders import make_node
 from tests.support.core_run import changed, on_node
 from tests.support.preemption import (
     GOING_AT,
@@ -263,6 +268,27 @@ def test_whatever_happens_no_node_is_over_full_and_nobody_waits_below_one_that_r
             lower = sum(_cpus(other.pod) for other in seated_there if other.priority < pod.priority)
             free = CPUS - sum(_cpus(other.pod) for other in seated_there)
             assert free + lower < _cpus(pod.pod), f"{pod.key} could have preempted on {node}"
+
+
+def test_a_story_with_victims_replays() -> None:
+    lines: list[bytes] = []
+    core = PreemptingCore(nodes=())
+    core.scheduler = RecordingScheduler(core.scheduler, Header(seed=1), lines.append)  # type: ignore[assignment]
+    core.nodes(*(make_node(f"n{number}") for number in range(4)))
+    core.budget(make_budget(labels={"app": "a"}, allowed=1))
+    cluster = ObedientCluster(core)
+    for number in range(4):
+        cluster.put(*(seated(f"p{number}-{cpu}", f"n{number}", cpu=str(cpu), priority=cpu) for cpu in (1, 3)))
+    cluster.put(*(urgent(f"u{number}", cpu=str(number), priority=5 + number) for number in range(1, 5)))
+    cluster.settle()
+    assert len(cluster.lost) >= 4
+
+    assert list(replay(lines, _built)) == []
+
+
+def _built(header: Header) -> Scheduler:
+    profiles = {profile.scheduler_name: profile for profile in from_object(header.configuration).profiles}
+    return Scheduler(profiles, seed=header.seed, backoff=Backoff())
 
 
 def _cpus(pod: Pod) -> int:
