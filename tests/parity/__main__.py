@@ -137,13 +137,19 @@ def _perform(
         read = scheduler.page(path)
         return read if isinstance(read, str) else read.body.decode()
 
+    before = {script.name: len(performances[script.name]) for script in scripts}
     try:
         with scheduler, Stage(control_plane.client(), page) as stage:
             for script in scripts:
                 performances[script.name].append(stage.perform(script))
-    except (DaemonError, RepriseError) as error:  # it did not start
+            if isinstance(scheduler, RepriseProcess):
+                for message, line in {each["msg"]: each for each in scheduler.complaints()}.items():
+                    print(f"reprise complained of {message!r}: {line}", flush=True)
+    except (DaemonError, RepriseError, AssertionError) as error:  # it did not start, or knows at the end what is not so
         for script in scripts:
-            performances[script.name].append(Performance(problem=str(error)))
+            if len(performances[script.name]) == before[script.name]:
+                performances[script.name].append(Performance())
+        performances[scripts[-1].name][-1].problem = str(error)
 
 
 def _report(verdicts: Mapping[str, Verdict], *, left_out: int, options: argparse.Namespace, seconds: float) -> int:
