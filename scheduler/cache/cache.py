@@ -217,21 +217,17 @@ class Cache:
             else:
                 del self._ranked[priority]
 
-    def pods_below(self, priority: int) -> dict[str, list[PodInfo]]:
-        """By node, known or not, the pods of a lower priority, in the order they came. When there are none that is known at once."""
+    def has_pods_below(self, priority: int) -> bool:
+        """Whether any pod has a lower priority; it takes no look at pods."""
         unranked = len(self._pods) - sum(self._ranked.values())
-        if not (unranked and priority > 0) and not any(other < priority for other in self._ranked):
-            return {}
-        found: dict[str, list[PodInfo]] = {}
-        for known in self._pods.values():
-            pod = known.pod
-            if (pod.pod.spec.priority or 0) < priority:
-                on_node = found.get(known.node_name)
-                if on_node is None:
-                    found[known.node_name] = [pod]
-                else:
-                    on_node.append(pod)
-        return found
+        return (unranked > 0 and priority > 0) or any(other < priority for other in self._ranked)
+
+    def pods_below(self, node_name: str, priority: int) -> list[PodInfo]:
+        """Pods of a lower priority on the node, known or not, in the order they came."""
+        on_node = self._by_node.get(node_name)
+        if on_node is None:
+            return []
+        return [known.pod for known in on_node.values() if (known.pod.pod.spec.priority or 0) < priority]
 
     # What rules beyond a node look at
 

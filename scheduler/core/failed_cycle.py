@@ -53,8 +53,11 @@ class UnfitCycle:
     def nominated_node_code(self) -> Code | None:
         return self._nominated_code
 
-    def pods_below(self, priority: int) -> Mapping[str, Sequence[PodInfo]]:
-        return self._state.cache.pods_below(priority)
+    def has_pods_below(self, priority: int) -> bool:
+        return self._state.cache.has_pods_below(priority)
+
+    def pods_below(self, node_name: str, priority: int) -> Sequence[PodInfo]:
+        return self._state.cache.pods_below(node_name, priority)
 
     def budgets(self) -> Mapping[str, Sequence[Budget]]:
         return self._state.budgets.by_namespace()

@@ -64,8 +64,12 @@ class FailedCycle(Protocol):
         """With which code the node refuses the pod that it is nominated to; None when there is no such node."""
         ...
 
-    def pods_below(self, priority: int) -> Mapping[str, Sequence[PodInfo]]:
-        """By node, the pods of a lower priority, assumed ones among them. Nodes without any are left out."""
+    def has_pods_below(self, priority: int) -> bool:
+        """Whether any pod in the cluster has a lower priority."""
+        ...
+
+    def pods_below(self, node_name: str, priority: int) -> Sequence[PodInfo]:
+        """Pods of a lower priority on the node, assumed ones among them."""
         ...
 
     def budgets(self) -> Mapping[str, Sequence[Budget]]:

@@ -94,8 +94,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePl
         count = cycle.resolvable_count
         if not count:
             return _Search()
-        below = cycle.pods_below(pod.priority)
-        if not below:
+        if not cycle.has_pods_below(pod.priority):
             return _Search(without_victims=count)
         nodes = cycle.resolvable_nodes()
         harmless: list[Candidate] = []
@@ -105,8 +104,8 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePl
         enough = self.args.enough_of(count)
         budgets = cycle.budgets()
         for node_name in _from(nodes, int(cycle.chance() * count)):
-            lower = below.get(node_name)
-            if lower is None:
+            lower = cycle.pods_below(node_name, pod.priority)
+            if not lower:
                 without += 1
                 continue
             with cycle.trial(node_name) as trial:
@@ -130,7 +129,7 @@ def _ineligible(pod: PodInfo, cycle: FailedCycle) -> str:
     # Nothing that goes from a node helps a pod that can never be there: it looks for another one at once.
     if not node_name or cycle.nominated_node_code() in (None, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
         return ""
-    lower = cycle.pods_below(pod.priority).get(node_name, ())
+    lower = cycle.pods_below(node_name, pod.priority)
     return TERMINATING if any(is_terminating_victim(other.pod) for other in lower) else ""
 
 

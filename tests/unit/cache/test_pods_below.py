@@ -13,8 +13,14 @@ def pod(name: str, priority: int | None, node: str = "") -> PodInfo:
     return PodInfo(make_pod(name, priority=priority, node_name=node))
 
 
-def names(found: dict[str, list[PodInfo]]) -> dict[str, list[str]]:
-    return {node: [one.pod.metadata.name for one in pods] for node, pods in found.items()}
+def below(cache: Cache, priority: int) -> dict[str, list[str]]:
+    """By node, if there are any; whether there are any is told in another way too."""
+    found = {
+        node: [one.pod.metadata.name for one in cache.pods_below(node, priority)] for node in ("n1", "unknown", "no")
+    }
+    named = {node: names for node, names in found.items() if names}
+    assert cache.has_pods_below(priority) == bool(named)
+    return named
 
 
 @pytest.fixture
@@ -30,7 +36,7 @@ def cache() -> Cache:
 
 
 @pytest.mark.parametrize(
-    ("priority", "below"),
+    ("priority", "expected"),
     [
         (-1, {}),
         (0, {"unknown": ["low"]}),
@@ -40,20 +46,20 @@ def cache() -> Cache:
         (10, {"n1": ["none", "mid", "high"], "unknown": ["low"]}),
     ],
 )
-def test_pods_below_a_priority(cache: Cache, priority: int, below: dict[str, list[str]]) -> None:
+def test_pods_below_a_priority(cache: Cache, priority: int, expected: dict[str, list[str]]) -> None:
     """No priority is priority 0."""
-    assert names(cache.pods_below(priority)) == below
+    assert below(cache, priority) == expected
 
 
 def test_what_is_gone_or_out_for_a_while_is_not_below(cache: Cache) -> None:
     cache.remove_pod("default-low")
     cache.forget("default-mid")
     out = cache.take_out("default-none")
-    assert names(cache.pods_below(9)) == {}
+    assert below(cache, 9) == {}
     cache.validate()
 
     cache.put_back(out)
-    assert names(cache.pods_below(9)) == {"n1": ["none"]}
+    assert below(cache, 9) == {"n1": ["none"]}
     cache.validate()
 
 
@@ -61,5 +67,5 @@ def test_a_pod_that_is_shown_with_another_priority_counts_with_that(cache: Cache
     cache.apply_pod(pod("high", None, "n1"))
     cache.apply_pod(pod("none", 20, "n1"))
 
-    assert names(cache.pods_below(1)) == {"n1": ["high"], "unknown": ["low"]}
+    assert below(cache, 1) == {"n1": ["high"], "unknown": ["low"]}
     cache.validate()
