@@ -49,7 +49,10 @@ def test_each_revision_keeps_apart_from_itself_alone(admin: ApiClient, start_rep
         for revision in ("1", "2"):
             assert sorted(node for name, node in found.items() if name.startswith(f"r{revision}")) == ["a", "b"]
         for name in waiting(pods):
-            assert refusal_of(pods, name) == "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
+            assert refusal_of(pods, name) == (
+                "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. "
+                "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
+            )
 
 
 def waiting(pods: Watch) -> set[str]:
@@ -68,7 +71,10 @@ def test_a_pod_that_another_namespace_keeps_out_is_bound_once_that_does_not_sele
         admin.create(apart("guard", {"app": "guard"}, namespace="guarding", namespaceSelector=selector))
         pods.wait_until(lambda watch: "guard" in nodes_of(watch), what="the guard is bound")
         admin.create(pod_manifest("web", namespace="guarded", labels={"app": "web"}))
-        refused = "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules."
+        refused = (
+            "0/1 nodes are available: 1 node(s) didn't satisfy existing pods anti-affinity rules. "
+            "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+        )
         pods.wait_until(lambda watch: refusal_of(watch, "web") == refused, what="the pod is told why it waits")
 
         admin.patch(NAMESPACES, "guarded", {"metadata": {"labels": {"team": "b"}}})

@@ -122,7 +122,10 @@ def test_pods_without_a_volume_wait_and_are_bound_when_one_is_made_for_their_nod
     reprise = start_reprise()
     with admin.watch(PODS) as pods:
         admin.create(stateful_set("db", "local"))
-        message = "0/4 nodes are available: 4 node(s) didn't find available persistent volumes to bind."
+        message = (
+            "0/4 nodes are available: 4 node(s) didn't find available persistent volumes to bind. "
+            "preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling."
+        )
         pods.wait_until(
             lambda watch: message in [condition_message(pod) for pod in watch.objects.values()],
             seconds=PATIENCE_SECONDS,
