@@ -62,6 +62,8 @@ class Evaluation:
         self._scoring: Scoring | None = None
         self._told: tuple[tuple[int, int], str, tuple[str, ...]] | None = None
         """What was last said of a failure, and of which version of the verdicts and number of nodes."""
+        self._resolvable: tuple[tuple[int, int], IntArray] | None = None
+        """The same of the rows that fewer pods may help."""
         node_names = self._pre_filter()
         self._is_open = self.prefilter.code is Code.SUCCESS
         if not self._is_open:
@@ -307,7 +309,10 @@ class Evaluation:
             return np.flatnonzero(live)
         if self.prefilter.code is not Code.SUCCESS:
             return np.zeros(0, np.int64)
-        rows = self._filtering.rows_refused_with(Code.UNSCHEDULABLE, live)
+        version = (self._filtering.version, self._table.node_count)
+        if self._resolvable is None or self._resolvable[0] != version:
+            self._resolvable = (version, self._filtering.rows_refused_with(Code.UNSCHEDULABLE, live))
+        rows = self._resolvable[1]
         if not instead:
             return rows
         also = [row for row, status in instead.items() if status.code is Code.UNSCHEDULABLE]
