@@ -9,12 +9,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scheduler.api.objects import Node, Pod
+from scheduler.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, StorageObject
 from scheduler.core.stimulus import NodeApplied, Stimulus
 
 NAMESPACE = "bench"
 SCHEDULER_NAME = "reprise"
 EVENT_EVERY = 100
 ZONES = 3
+
+_DRIVER = "csi.example.com"
+_VOLUMES_THERE = 5
 
 
 class Step(NamedTuple):
@@ -28,12 +32,13 @@ class Step(NamedTuple):
 class Case:
     """``steps(nodes, pods, now)`` gives the pods; ``cpu`` and ``pods_per_node`` are what each node has.
 
-    ``there(nodes)``: pods that are on the nodes from the beginning.
+    ``there(nodes)``: pods that are on the nodes from the beginning; ``storage(nodes, pods)``: objects of storage then.
     """
 
     name: str
     steps: Callable[[int, int, float], Iterator[Step]]
     there: Callable[[int], Iterator[Pod]] | None = None
+    storage: Callable[[int, int], Iterator[StorageObject]] | None = None
     cpu: str = "64"
     pods_per_node: int = 1_000_000
 
@@ -151,6 +156,61 @@ def _one_that_counts_on_each(nodes: int) -> Iterator[Pod]:
         yield build_pod(index, prefix="job", labels={"app": f"job-{index % 100}"}, **there)
 
 
+def _claims(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+
+
+def _build_claim(name: str, **spec: Any) -> PersistentVolumeClaim:
+    metadata: dict[str, Any] = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "resourceVersion": "1"}
+    if "volumeName" in spec:
+        metadata["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    amounts = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return msgspec.convert({"metadata": metadata, "spec": {**amounts, **spec}}, PersistentVolumeClaim)
+
+
+def _build_volume(name: str, **spec: Any) -> PersistentVolume:
+    raw = {
+        "metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": "1"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, **spec},
+        "status": {"phase": "Available"},
+    }
+    return msgspec.convert(raw, PersistentVolume)
+
+
+def _volumes_near_the_limit(nodes: int, pods: int) -> Iterator[StorageObject]:
+    """Each node can take one volume more than those that its pod has, and each pod of the stream brings one."""
+    drivers = [{"name": _DRIVER, "nodeID": "n", "allocatable": {"count": _VOLUMES_THERE + 1}}]
+    for index in range(nodes):
+        yield msgspec.convert({"metadata": {"name": f"node-{index:06}"}, "spec": {"drivers": drivers}}, CSINode)
+    held = (f"db-{index}-{number}" for index in range(nodes) for number in range(_VOLUMES_THERE))
+    for name in (*held, *(f"data-{index}" for index in range(pods))):
+        yield _build_claim(name, volumeName=name)
+        yield _build_volume(name, csi={"driver": _DRIVER, "volumeHandle": name})
+
+
+def _one_with_volumes_on_each(nodes: int) -> Iterator[Pod]:
+    for index in range(nodes):
+        names = (f"db-{index}-{number}" for number in range(_VOLUMES_THERE))
+        yield build_pod(index, prefix="db", nodeName=f"node-{index:06}", volumes=_claims(*names))
+
+
+def _with_a_claim(nodes: int, pods: int, _now: float) -> Iterator[Step]:
+    return (Step(build_pod(index, volumes=_claims(f"data-{index}"))) for index in range(min(nodes, pods)))
+
+
+def _a_local_volume_on_each(nodes: int, pods: int) -> Iterator[StorageObject]:
+    """And claims that wait for their pod's node."""
+    metadata, local = {"name": "local"}, "kubernetes.io/no-provisioner"
+    raw = {"metadata": metadata, "provisioner": local, "volumeBindingMode": "WaitForFirstConsumer"}
+    yield msgspec.convert(raw, StorageClass)
+    for index in range(nodes):
+        here = {"key": "kubernetes.io/hostname", "operator": "In", "values": [f"node-{index:06}"]}
+        affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [here]}]}}
+        yield _build_volume(f"local-{index:06}", storageClassName="local", nodeAffinity=affinity)
+    for index in range(pods):
+        yield _build_claim(f"data-{index}", storageClassName="local")
+
+
 NODE_EVENTS = Case(name="a node event every 100 pods", steps=_node_events)
 CASES = (
     Case(name="same shape", steps=_same_shape),
@@ -161,4 +221,11 @@ CASES = (
     Case(name="an unschedulable shape between schedulable ones", steps=_unschedulable),
     Case(name="hostname anti-affinity", steps=_one_a_node_by_affinity, there=_two_on_each),
     Case(name="zone spread", steps=_spread_over_zones, there=_one_that_counts_on_each),
+    Case(
+        name="node volume limits",
+        steps=_with_a_claim,
+        there=_one_with_volumes_on_each,
+        storage=_volumes_near_the_limit,
+    ),
+    Case(name="WaitForFirstConsumer claims", steps=_with_a_claim, storage=_a_local_volume_on_each),
 )

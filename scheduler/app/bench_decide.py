@@ -24,7 +24,7 @@ from scheduler.batch.options import BatchOptions
 from scheduler.config.configuration import load
 from scheduler.core.cycle import CycleResult
 from scheduler.core.scheduler import Scheduler
-from scheduler.core.stimulus import NodeApplied, PodApplied, PodBound
+from scheduler.core.stimulus import NodeApplied, PodApplied, PodBound, StorageObjectApplied
 
 NOW = 1_000_000.0
 SEED = 1
@@ -72,6 +72,8 @@ def _decide(case: Case, nodes: int, pods: int, batching: BatchOptions) -> tuple[
     scheduler = Scheduler(profiles, seed=SEED, backoff=configuration.backoff, batching=batching)
     for index in range(nodes):
         scheduler.handle(NodeApplied(now=NOW, node=build_node(index, case)))
+    for subject in () if case.storage is None else case.storage(nodes, pods):
+        scheduler.handle(StorageObjectApplied(now=NOW, subject=subject))
     for pod in () if case.there is None else case.there(nodes):
         scheduler.handle(PodApplied(now=NOW, pod=pod))
     spare_what_is_loaded()

@@ -18,6 +18,9 @@ HIT_RATIOS = {
     "an unschedulable shape between schedulable ones": 0.98,
     "hostname anti-affinity": 0.95,
     "zone spread": 0.99,
+    # A pod with claims is evaluated for itself.
+    "node volume limits": 0.0,
+    "WaitForFirstConsumer claims": 0.0,
 }
 
 

@@ -127,7 +127,7 @@ SEEDS = st.integers(0, 2**32)
 
 
 @given(SEEDS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_a_kept_evaluation_equals_a_new_one(seed: int) -> None:
     random = Random(seed)
     twins = Twins(random)
