@@ -1,6 +1,6 @@
 """A story whose decisions mostly come from the batch cache, each compared with a new evaluation of the plain objects.
 
-``python -m tests.support.batch_story --steps 30000`` tells long ones and prints what they came upon.
+``python -m tests.support.batch_story --steps 40000`` tells long ones and prints what they came upon.
 """
 
 from __future__ import annotations
@@ -358,7 +358,7 @@ def tell(steps: int, seed: int, *, length: int = 250) -> Counter[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=30_000)
+    parser.add_argument("--steps", type=int, default=40_000)
     parser.add_argument("--seed", type=int, default=Random().getrandbits(32))
     parser.add_argument("--least", type=int, default=50, help="how often each thing has to be come upon")
     options = parser.parse_args()
