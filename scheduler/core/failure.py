@@ -86,7 +86,7 @@ def failure_instructions(
             it as it is.
     """
     yield warning(pod, message, controller, now)
-    condition = _condition(pod, reason, message, now)
+    condition = news(pod, POD_SCHEDULED, "False", reason, message, now)
     is_news = is_nominated or nominated_node_name != pod.status.nominated_node_name
     nominated = nominated_node_name if is_news else None
     if condition is not None or nominated is not None:
@@ -104,15 +104,19 @@ def condition_order(pod: Pod, written: str) -> list[str]:
     return types if written in types else [*types, written]
 
 
-def _condition(pod: Pod, reason: str, message: str, now: float) -> Condition | None:
-    old = next((found for found in pod.status.conditions or () if found.type == POD_SCHEDULED), None)
-    if old is not None and (old.status, old.reason, old.message) == ("False", reason, message):
+def news(pod: Pod, kind: str, status: str, reason: str, message: str, now: float) -> Condition | None:
+    """The condition of this type as it is to be written; None when the pod has an equal one.
+
+    The time of the transition stays while the status does (kube-scheduler 1.37: UpdatePodCondition).
+    """
+    old = next((found for found in pod.status.conditions or () if found.type == kind), None)
+    if old is not None and (old.status, old.reason, old.message) == (status, reason, message):
         return None
     return Condition(
-        type=POD_SCHEDULED,
-        status="False",
+        type=kind,
+        status=status,
         reason=reason,
         message=message,
         observed_generation=pod.metadata.generation,
-        last_transition_time=None if old is not None and old.status == "False" else now,
+        last_transition_time=None if old is not None and old.status == status else now,
     )

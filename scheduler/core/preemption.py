@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from scheduler.core.binding_cycle import fail, follow_permits
 from scheduler.core.failed_cycle import UnfitCycle
-from scheduler.core.failure import REASON_ERROR, Failure, condition_order, reference_to
+from scheduler.core.failure import REASON_ERROR, Failure, condition_order, news, reference_to
 from scheduler.core.instruction import Condition, Instruction, PatchPodStatus, PreemptPod, RecordEvent
 from scheduler.core.preemptions import GATE, RunningPreemption
 from scheduler.core.state import State
@@ -193,18 +193,7 @@ def _condition(victim: PodInfo, preemptor: PodInfo, now: float) -> Condition | N
     """What the victim is told; None when it has been told so before."""
     scheduler_name = preemptor.pod.spec.scheduler_name
     message = f"{scheduler_name}: preempting to accommodate a higher priority pod"
-    pod = victim.pod
-    old = next((found for found in pod.status.conditions or () if found.type == DISRUPTION_TARGET), None)
-    if old is not None and (old.status, old.reason, old.message) == ("True", PREEMPTED_BY_SCHEDULER, message):
-        return None
-    return Condition(
-        type=DISRUPTION_TARGET,
-        status="True",
-        reason=PREEMPTED_BY_SCHEDULER,
-        message=message,
-        observed_generation=pod.metadata.generation,
-        last_transition_time=None if old is not None and old.status == "True" else now,
-    )
+    return news(victim.pod, DISRUPTION_TARGET, "True", PREEMPTED_BY_SCHEDULER, message, now)
 
 
 def _event(running: RunningPreemption, victim: PodInfo, now: float, more: str = "") -> RecordEvent:

@@ -78,10 +78,10 @@ MUTANTS = (
         f"{UNIT}failure.py",
         ("if len(encoded) <= NOTE_LIMIT:", "if len(message) <= NOTE_LIMIT:"),
         ('decode(errors="ignore")', 'decode(errors="replace")'),
-        ('None if old is not None and old.status == "False" else now', "now"),
+        ("None if old is not None and old.status == status else now", "now"),
         (
-            '(old.status, old.reason, old.message) == ("False", reason, message)',
-            '(old.status, old.message) == ("False", message)',
+            "(old.status, old.reason, old.message) == (status, reason, message)",
+            "(old.status, old.message) == (status, message)",
         ),
         ("observed_generation=pod.metadata.generation", "observed_generation=0"),
         ("nominated = nominated_node_name if is_news else None", "nominated = None"),

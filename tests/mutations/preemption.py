@@ -117,10 +117,6 @@ MUTANTS = (
         # No room is kept until the API shows the nomination.
         ("        state.queue.nominator.nominate(pod, kept)\n", "        pass\n"),
         # A victim is told twice.
-        (
-            '("True", PREEMPTED_BY_SCHEDULER, message):\n        return None\n',
-            '("True", PREEMPTED_BY_SCHEDULER, message):\n        pass\n',
-        ),
         ("    state.preemptions.finish(running)\n", ""),
         ("        state.measurements.preemption_attempts += plugin.name == GATE\n", ""),
         # The victim's end is told before it is certain.
@@ -187,5 +183,10 @@ MUTANTS = (
         ("            self._answer(is_gone=True)\n", "            self._answer(is_gone=False)\n"),
         ("response.status == 404 or is_other", "response.status == 404"),
         ("                self._retries = Retries(self._preemptor.timing.chance)\n", ""),
+    ),
+    *mutants(
+        "scheduler/core/failure.py",
+        "tests/unit/core/test_preemption.py",
+        ("(status, reason, message):\n        return None\n", "(status, reason, message):\n        pass\n"),
     ),
 )
