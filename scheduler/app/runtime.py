@@ -13,6 +13,7 @@ from msgspec import structs
 
 from scheduler.app.leadership import Leadership
 from scheduler.app.loop import Brain, Loop
+from scheduler.app.rights import resources_watched, rights_needed
 from scheduler.config.configuration import Configuration
 from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
@@ -23,18 +24,11 @@ from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
 from scheduler.core.stimulus import BindDue
 from scheduler.core.story import Header, RecordingScheduler
-from scheduler.kube.access import (
-    REQUIRED,
-    RIGHTS_TO_PREEMPT,
-    AccessReviewError,
-    missing_rights,
-    rights_to_patch,
-    rights_to_watch,
-)
+from scheduler.kube.access import AccessReviewError, missing_rights
 from scheduler.kube.dispatcher import Dispatcher, Unfinished
 from scheduler.kube.extender import ExtenderCaller
 from scheduler.kube.reflector import Reflector
-from scheduler.kube.resources import AnyResource, watched_resources
+from scheduler.kube.resources import AnyResource
 from scheduler.kube.timing import Backoff, Timing
 from scheduler.kube.transport import Transport, TransportFailure
 
@@ -93,13 +87,7 @@ class Runtime:
         # Bound once: an unbound logger is put together again for each line, which costs more than all else of it.
         self._log = log.bind()
         self._transport = transport
-        patched = sorted({kind for profile in configuration.profiles for kind in profile.patched_kinds()})
-        watched = watched_resources({kind for profile in configuration.profiles for kind in profile.watched_kinds()})
-        self._rights = (*REQUIRED, *rights_to_watch(watched), *rights_to_patch(patched))
-        if any(profile.post_filter for profile in configuration.profiles):
-            self._rights = (*self._rights, *RIGHTS_TO_PREEMPT)
-        if leadership is not None:
-            self._rights += leadership.candidacy.rights
+        self._rights = rights_needed(configuration, None if leadership is None else leadership.candidacy)
         self._leadership = leadership
         self._knows_when_leading = leadership is not None and configuration.kube.delay_cache_until_active
         self._on_cycle = on_cycle
@@ -127,7 +115,8 @@ class Runtime:
             on_complaint=_log_complaint,
         )
         self.reflectors: list[Reflector[Any]] = [
-            Reflector(self._heard_by_extenders(transport, resource), resource, self._deliver) for resource in watched
+            Reflector(self._heard_by_extenders(transport, resource), resource, self._deliver)
+            for resource in resources_watched(configuration)
         ]
         self._watches: tuple[asyncio.Task[None], ...] = ()
         self._ending: asyncio.Task[None] | None = None
