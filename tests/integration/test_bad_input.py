@@ -45,7 +45,7 @@ profiles:
 ---
 apiVersion: reprise.dev/v1alpha1
 kind: RepriseConfiguration
-serving: {bindAddress: 0.0.0.0, port: %d}
+serving: {insecureBindAddress: 0.0.0.0, port: %d}
 """
 PATHS = {
     "parallelism",
@@ -55,7 +55,7 @@ PATHS = {
     "profiles[0].schedulerName",
     "profiles[0].plugins.filter.enabled[0]",
     "profiles[1].pluginConfig[0].args.scoringStrategy.type",
-    "serving.bindAddress",
+    "serving.insecureBindAddress",
 }
 
 
