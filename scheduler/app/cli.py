@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     _add_replay(commands)
     _add_bench(commands)
     _add_debug(commands)
+    _add_pods_left(commands)
     return root
 
 
@@ -241,6 +242,30 @@ def _debug_compare(options: argparse.Namespace) -> int:
     from scheduler.app import debug_compare
 
     return debug_compare.run(options)
+
+
+def _add_pods_left(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    command = _command(
+        commands,
+        "pods-left",
+        "list the pods that still ask for this scheduler",
+        "Look at it before you remove the scheduler: what asks for it then waits for ever.",
+        _pods_left,
+    )
+    _configuration_options(command)
+    command.add_argument("--kubeconfig", type=Path, metavar="FILE", help="how to reach the API server")
+    command.add_argument("--output", choices=("text", "json"), default="text", help="form of the list")
+    command.add_argument(
+        "--always-succeed",
+        action="store_true",
+        help="exit code 0 even if nobody could be asked: for a hook that may not hold up a removal",
+    )
+
+
+def _pods_left(options: argparse.Namespace) -> int:
+    from scheduler.app import pods_left
+
+    return pods_left.run(options)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
