@@ -77,6 +77,14 @@ class Loop:
             self._dispatch(instruction)
         self.wake()
 
+    def lag_seconds(self) -> float:
+        """How long the oldest stimulus that waits has been on its way; 0 when none waits."""
+        return max(0.0, self._wall() - self._inbox[0].now) if self._inbox else 0.0
+
+    def waiting(self) -> int:
+        """How many stimuli wait."""
+        return len(self._inbox)
+
     def start_scheduling(self) -> None:
         """Begin to take pods out of the queue; until then only stimuli are applied."""
         self._scheduling = True

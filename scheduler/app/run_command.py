@@ -32,8 +32,9 @@ from scheduler.serving.health import ping
 from scheduler.serving.server import Pages, Server, ServingError
 from scheduler.telemetry import logs
 from scheduler.telemetry.election_metrics import LeaderElectionCollector
+from scheduler.telemetry.freshness_metrics import FreshnessCollector
 from scheduler.telemetry.metrics import CONTENT_TYPE, CountersCollector, SchedulerCollector, registry, render
-from scheduler.telemetry.process_metrics import UnderWayCollector
+from scheduler.telemetry.process_metrics import LimitsCollector, UnderWayCollector
 
 log = structlog.get_logger(__name__)
 
@@ -193,6 +194,12 @@ def _pages(
     collectors = registry(
         *_election_metrics(leadership),
         SchedulerCollector(runtime.state),
+        FreshnessCollector(
+            silences=lambda: {one.resource.name: one.silence_seconds() for one in runtime.reflectors},
+            lag_seconds=runtime.loop.lag_seconds,
+            waiting=runtime.loop.waiting,
+        ),
+        LimitsCollector(),
         UnderWayCollector(tasks=lambda: len(asyncio.all_tasks()), jobs=writes),
         CountersCollector(
             [
@@ -213,6 +220,12 @@ def _pages(
                     "Objects that could not be decoded and were left out.",
                     ["resource"],
                     _watched(runtime, "undecodable"),
+                ),
+                (
+                    "scheduler_bind_conflicts",
+                    "Binds that the API server refused with 409: the pod was bound by somebody else, changed or is being deleted.",
+                    [],
+                    lambda: {(): float(runtime.dispatcher.binder.counters.conflicts)},
                 ),
                 (
                     "scheduler_events_dropped",

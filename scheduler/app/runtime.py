@@ -20,6 +20,7 @@ from scheduler.core.cycle import CycleResult
 from scheduler.core.extenders import ExtenderFault
 from scheduler.core.instruction import AskExtender, Instruction
 from scheduler.core.kubelet_rejections import KubeletRejection
+from scheduler.core.measurements import CHECKED
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
 from scheduler.core.stimulus import BindDue
@@ -157,6 +158,8 @@ class Runtime:
 
     def _cycle_done(self, result: CycleResult, seconds: float) -> None:
         self.state.measurements.cycle_took(result.outcome, result.profile, seconds)
+        if result.batch:
+            self.state.measurements.decision_took(result.profile, CHECKED if result.is_checked else result.batch, seconds)
         self._log.info(
             "scheduling cycle",
             pod=result.pod,

@@ -74,6 +74,7 @@ class Decision(msgspec.Struct, frozen=True):
         evaluation: what the answer was read from.
         instead: refusals because of nominated pods, by row.
         batch: an Attempt, or a Bypass when the cache was not used at all.
+        is_checked: whether all nodes were evaluated as well, to check what an entry gave.
     """
 
     row: int | None
@@ -81,6 +82,7 @@ class Decision(msgspec.Struct, frozen=True):
     instead: Verdicts
     batch: Attempt | Bypass
     mismatch: Mismatch | None = None
+    is_checked: bool = False
 
 
 class Batching:
@@ -286,7 +288,7 @@ class Batching:
         self.counters.verified[profile.scheduler_name] += 1
         difference = decision.evaluation.difference(fresh.evaluation, decision.row, fresh.row)
         if not difference:
-            return decision
+            return replace(decision, is_checked=True)
         name = profile.scheduler_name
         self.counters.mismatched[name] += 1
         self.off[name] = f"verification found another decision: {difference}"
@@ -298,7 +300,7 @@ class Batching:
             age_seconds=now - entry.created,
             hits=entry.hits,
         )
-        return replace(fresh, batch=decision.batch, mismatch=mismatch)
+        return replace(fresh, batch=decision.batch, mismatch=mismatch, is_checked=True)
 
     def _name(self, row: int | None) -> str:
         return "" if row is None else self._cache.table.name_of(row)

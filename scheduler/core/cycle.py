@@ -34,7 +34,8 @@ class CycleResult(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one pod in one cycle; also the content of its log line.
 
     ``feasible``: nodes that it fits on, less those kept for nominated pods.
-    ``batch``: whether and how the batch cache was used, in the words of its metrics; ``mismatch``: a check of it failed.
+    ``batch``: whether and how the batch cache was used, in the words of its metrics; ``is_checked``: all nodes were evaluated to
+    check what it gave; ``mismatch``: that failed.
     ``outcome``: ASSUMED (a bind is on its way), UNSCHEDULABLE, ERROR or SKIPPED; or ASKING: the decision is still to come.
     """
 
@@ -50,6 +51,7 @@ class CycleResult(msgspec.Struct, frozen=True, kw_only=True):
     plugins: tuple[str, ...] = ()
     batch: str = ""
     mismatch: Mismatch | None = None
+    is_checked: bool = False
 
 
 def schedule_one(state: State, now: float) -> CycleResult | None:
@@ -208,6 +210,7 @@ def _settle(
         feasible=evaluation.fitting_count(decision.instead),
         batch=decision.batch._value_,  # ``value`` is a call, and a slow one
         mismatch=decision.mismatch,
+        is_checked=decision.is_checked,
     )
 
 
@@ -286,6 +289,7 @@ def _result(
         feasible=0 if decision is None else decision.evaluation.fitting_count(decision.instead),
         batch="" if decision is None else decision.batch.value,
         mismatch=None if decision is None else decision.mismatch,
+        is_checked=decision is not None and decision.is_checked,
         message=message,
         plugins=plugins,
     )

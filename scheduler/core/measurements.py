@@ -7,6 +7,7 @@ from collections import Counter
 
 SECONDS_BOUNDS = tuple(0.001 * 2**power for power in range(15))
 SLI_BOUNDS = tuple(0.01 * 2**power for power in range(20))
+DECISION_BOUNDS = tuple(0.00001 * 2**power for power in range(16))
 ATTEMPTS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0)
 VICTIMS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
@@ -18,6 +19,7 @@ SKIPPED = "skipped"
 ASKING = "asking"
 FITS = "fits"
 REFUSED = "refused"
+CHECKED = "checked"
 
 
 class Histogram:
@@ -43,6 +45,8 @@ class Measurements:
         """By (result, schedulerName), from pop to the bind's answer or to the failed decision."""
         self.algorithm_seconds = Histogram(SECONDS_BOUNDS)
         """Calls of ``schedule_one`` that decided something."""
+        self.decision_seconds: dict[tuple[str, str], Histogram] = {}
+        """By (schedulerName, how the batch cache was used, or CHECKED), of those that came from somewhere."""
         self.sli_seconds: dict[str, Histogram] = {}
         """By number of attempts ("1" to "15+"), from first entry into the active queue to confirmed bind."""
         self.pod_attempts = Histogram(ATTEMPTS_BOUNDS)
@@ -80,6 +84,13 @@ class Measurements:
         self.algorithm_seconds.observe(seconds)
         if outcome != ASSUMED:
             self._attempt_took(outcome, scheduler_name, seconds)
+
+    def decision_took(self, scheduler_name: str, batch: str, seconds: float) -> None:
+        """How long it took to find a node in this way, or to find that there is none."""
+        key = (scheduler_name, batch)
+        if key not in self.decision_seconds:
+            self.decision_seconds[key] = Histogram(DECISION_BOUNDS)
+        self.decision_seconds[key].observe(seconds)
 
     def _attempt_took(self, result: str, scheduler_name: str, seconds: float) -> None:
         key = (result, scheduler_name)

@@ -32,6 +32,7 @@ class WriteCounters:
     failed: int = 0
     repeated: int = 0
     read_back: int = 0
+    conflicts: int = 0  # answers 409: somebody else has written, or deletes it
 
 
 class Found(enum.Enum):
@@ -161,6 +162,7 @@ class CheckedWrite(ABC):
             if wait_seconds is None:
                 self._doubt, self._may_repeat = error.message, False
             return wait_seconds
+        self._counters.conflicts += status == 409
         if status == 409 or status >= 500 or status == 408:
             self._doubt, self._may_repeat = error.message, status != 409
             return None

@@ -18,7 +18,7 @@ import structlog
 from scheduler.api.objects import ObjectMeta, key_of
 from scheduler.core.stimulus import Stimulus
 from scheduler.kube.decoding import Line, MalformedStream, ObjectDecoder, Unreadable
-from scheduler.kube.link import Link
+from scheduler.kube.link import ABSENT, Link
 from scheduler.kube.resources import HasMetadata, WatchedResource
 from scheduler.kube.store import Store
 from scheduler.kube.timing import Backoff, Timing
@@ -93,7 +93,7 @@ class Reflector(Generic[ObjectT]):
         self._decoder = ObjectDecoder(resource.kind)
         self._store = Store()
         self._watch_list = True
-        self._heard_at = self._timing.monotonic()
+        self._heard_at: float | None = None
         self._listed_at = float("-inf")
         self._link = Link(resource.full_name, self._timing)
         self._backoff = Backoff(self._timing, initial_seconds=0.1, maximum_seconds=30.0, reset_after_seconds=120.0)
@@ -112,7 +112,12 @@ class Reflector(Generic[ObjectT]):
         return self._link.state
 
     def silence_seconds(self) -> float:
-        """How long ago the server last said anything, a bookmark included."""
+        """How long ago the server last said anything: an object, a bookmark, or an answer when it was asked after silence.
+
+        0 while nobody has begun to listen, and for a resource that the server does not serve.
+        """
+        if self._heard_at is None or self._link.state == ABSENT:
+            return 0.0
         return self._timing.monotonic() - self._heard_at
 
     def restart(self) -> None:
@@ -126,6 +131,8 @@ class Reflector(Generic[ObjectT]):
         Raises:
             Exception: whatever ``deliver`` raises; the API server's doings never end it.
         """
+        if self._heard_at is None:
+            self._heard_at = self._timing.monotonic()
         while True:
             try:
                 if self.resource_version is None and not self._watch_list:
@@ -172,6 +179,7 @@ class Reflector(Generic[ObjectT]):
         newest = self._decoder.page(response.body).resource_version
         if newest.isdecimal() and resource_version.isdecimal() and int(newest) < int(resource_version):
             raise ApiError(410, "Expired", f"the server is at version {newest}, behind {resource_version}")
+        self._heard_at = self._timing.monotonic()
 
     @contextmanager
     def _holding(self) -> Iterator[None]:
@@ -194,14 +202,14 @@ class Reflector(Generic[ObjectT]):
                 # Not for each line: it takes as long as half of decoding it. So silence may be noticed a hundredth too early.
                 silence.reschedule(loop_now + self._silence_seconds)
                 extend_at = loop_now + self._silence_seconds / 100
-            self._heard_at = self._timing.monotonic()
+            self._heard_at = heard_at = self._timing.monotonic()
             now = self._timing.now()
             for raw in lines:
                 if self._take(self._decoder.line(raw), now, is_initial=is_initial):
                     is_initial = False
                     self._listed()
             self._link.works()
-            if is_initial and self._heard_at > until:
+            if is_initial and heard_at > until:
                 return
 
     def _watch_path(self) -> str:

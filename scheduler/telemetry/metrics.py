@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -166,6 +167,19 @@ class SchedulerCollector(Collector):
             checks.add_metric([profile, "match"], counters.verified[profile] - mismatched)
             checks.add_metric([profile, "mismatch"], mismatched)
         yield checks
+        took = HistogramMetricFamily(
+            "scheduler_batch_decision_duration_seconds",
+            "Time of a decision by how the batch cache was used; checked: with the evaluation from scratch beside it.",
+            labels=["profile", "result"],
+        )
+        for labels, histogram in sorted(self._state.measurements.decision_seconds.items()):
+            _add(took, list(labels), histogram)
+        yield took
+        kept = Counter(entry.key.pod.scheduler_name for entry in batching.entries)
+        entries = GaugeMetricFamily("scheduler_batch_entries", "Evaluations that are kept.", labels=["profile"])
+        for profile in batching.off:
+            entries.add_metric([profile], kept[profile])
+        yield entries
 
     @staticmethod
     def _by_label(name: str, text: str, label: str, counts: Mapping[tuple[str, str], int]) -> Metric:

@@ -380,3 +380,15 @@ async def test_what_somebody_has_to_know_at_once_is_handled_before_what_waits() 
     async with straw.running():
         await settle()
     assert straw.log[2:] == ["handle a"]
+
+
+async def test_what_waits_is_as_old_as_its_oldest_stimulus() -> None:
+    straw = Straw()
+    assert (straw.loop.waiting(), straw.loop.lag_seconds()) == (0, 0.0)
+    straw.loop.deliver(NodeDeleted(now=START - 3.0, name="a", uid=""))
+    straw.loop.deliver(NodeDeleted(now=START - 1.0, name="b", uid=""))
+    assert (straw.loop.waiting(), straw.loop.lag_seconds()) == (2, pytest.approx(3.0))
+
+    async with straw.running():
+        await settle()
+    assert (straw.loop.waiting(), straw.loop.lag_seconds()) == (0, 0.0)

@@ -153,6 +153,7 @@ async def test_a_conflict_on_an_unbound_pod_is_not_repeated() -> None:
         await asyncio.sleep(5)
         assert it.answers() == [("failed", "uid-a", "node-1", "pod a is being deleted, cannot be assigned to a host")]
         assert len(transport.requests) == 2
+        assert it.dispatcher.binder.counters.conflicts == 1
 
 
 async def test_a_503_to_the_last_attempt_is_not_taken_as_proof() -> None:

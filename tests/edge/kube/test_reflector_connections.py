@@ -60,6 +60,24 @@ async def test_a_resource_of_which_nothing_changes_is_listed_once() -> None:
         assert {request.query["limit"] for request in transport.requests} == {"1"}
 
 
+async def test_an_answer_after_silence_is_something_heard() -> None:
+    transport = ScriptedTransport(otherwise=page(version=5))
+    (first,) = streams(transport, 1)
+    async with watching(transport) as watched:
+        first.say(bookmark(5, ends_initial_events=True))
+        await asyncio.sleep(3600)
+        assert watched.reflector.silence_seconds() < 91
+
+
+async def test_silence_goes_on_while_nothing_is_answered() -> None:
+    transport = ScriptedTransport(otherwise=UNREACHABLE)
+    (first,) = streams(transport, 1)
+    async with watching(transport) as watched:
+        first.say(bookmark(5, ends_initial_events=True))
+        await asyncio.sleep(3600)
+        assert watched.reflector.silence_seconds() > 3500
+
+
 async def test_a_server_that_went_back_in_time_is_listed_anew() -> None:
     transport = ScriptedTransport(page(version=4))
     first, second = streams(transport, 2)

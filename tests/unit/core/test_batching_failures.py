@@ -303,6 +303,7 @@ def test_a_wrong_plugin_is_caught_and_the_pod_gets_the_right_node() -> None:
 
     assert [result.node_name for result in results] == [alone.decide().node_name for _ in range(8)]
     assert [result.batch for result in results] == ["no_hint", "hint_used", *["disabled"] * 6]
+    assert [result.is_checked for result in results] == [False, True, *[False] * 6]
     assert results[1].mismatch == Mismatch(
         pod="default/p1",
         reused=results[0].node_name,

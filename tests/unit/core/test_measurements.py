@@ -60,3 +60,16 @@ def test_a_pod_that_the_flush_had_woken_counts() -> None:
 
     measurements.scheduled(1, 0.0, after_flush=True)
     assert measurements.scheduled_after_flush == 1
+
+
+def test_decisions_are_told_apart_by_how_they_were_come_to() -> None:
+    measurements = Measurements()
+    measurements.decision_took("reprise", "hint_used", 0.00002)
+    measurements.decision_took("reprise", "no_hint", 0.001)
+    measurements.decision_took("reprise", "hint_used", 0.00004)
+
+    assert {key: found.sum for key, found in measurements.decision_seconds.items()} == {
+        ("reprise", "hint_used"): pytest.approx(0.00006),
+        ("reprise", "no_hint"): 0.001,
+    }
+    assert measurements.decision_seconds["reprise", "hint_used"].buckets[:4] == [0, 1, 1, 0]
