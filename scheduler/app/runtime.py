@@ -18,12 +18,12 @@ from scheduler.config.configuration import Configuration
 from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
 from scheduler.core.extenders import ExtenderFault
-from scheduler.core.instruction import AskExtender, Instruction
+from scheduler.core.instruction import AskExtender, Instruction, ReadPod
 from scheduler.core.kubelet_rejections import KubeletRejection
 from scheduler.core.measurements import CHECKED
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import BadObject, Complaint, State
-from scheduler.core.stimulus import BindDue
+from scheduler.core.stimulus import BindDue, PodRead
 from scheduler.core.story import Header, RecordingScheduler
 from scheduler.kube.access import AccessReviewError, missing_rights
 from scheduler.kube.dispatcher import Dispatcher, Unfinished
@@ -144,6 +144,9 @@ class Runtime:
         assert self._leadership is not None
         if self._leadership.is_leader:
             self._submit(instruction)
+        elif isinstance(instruction, ReadPod):
+            # It is waited for; that it is nothing new to us is an answer, too.
+            self._deliver(PodRead(now=time.time(), uid=instruction.pod.uid))
 
     def _may_bind(self, uid: str) -> bool:
         """Whether a bind that is about to be sent is still to be sent; nearly always nothing was touched and that is all."""

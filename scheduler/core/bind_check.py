@@ -42,7 +42,10 @@ def bind_due(state: State, stimulus: BindDue) -> list[Instruction]:
     refusal = _refusal(state, known, binding.node_name)
     binding.seen = state.cache.table.position
     state.measurements.bind_checks[FITS if refusal is None else REFUSED] += 1
-    return [] if refusal is None else fail(state, uid, Failure(REASON_ERROR, refusal), stimulus.now)
+    if refusal is None:
+        return []
+    state.extenders.give_up_bind(uid)
+    return fail(state, uid, Failure(REASON_ERROR, refusal), stimulus.now)
 
 
 def _refusal(state: State, known: CachedPod, node_name: str) -> str | None:
@@ -51,7 +54,7 @@ def _refusal(state: State, known: CachedPod, node_name: str) -> str | None:
     row = cache.table.rows.get(node_name)
     if row is None:
         return f"node {node_name} is gone, so the pod was not bound to it"
-    profile = state.profile_of(pod)
+    profile = state.bindings[pod.uid].profile or state.profile_of(pod)
     assert profile is not None, f"pod {pod.key} is being bound and no profile's"
     cache.forget(pod.uid)
     try:

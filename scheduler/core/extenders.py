@@ -165,6 +165,10 @@ class Extenders:
         """Nobody waits for the answer of this number any more."""
         self._asked.pop(number, None)
 
+    def give_up_bind(self, uid: str) -> None:
+        """The pod is not to be bound as it was asked for last: whatever is answered is nothing to its next bind."""
+        self.forget(self._binding.pop(uid, 0))
+
     def fault(self, question: Question, error: str) -> ExtenderFault | None:
         """The decisions go on without the answer: what to say of it, once for as long as the extender does not answer."""
         key = (question.extender.index, question.verb)

@@ -22,7 +22,7 @@ from scheduler.core.changes import (
 )
 from scheduler.core.extend_answers import extender_answered
 from scheduler.core.instruction import Instruction, PodReference
-from scheduler.core.kubelet_rejections import COOLED_DOWN, RUNNING
+from scheduler.core.kubelet_rejections import COOLED_DOWN, PENDING, RUNNING
 from scheduler.core.preemption import preemption_answered
 from scheduler.core.state import State
 from scheduler.core.stimulus import (
@@ -278,6 +278,8 @@ def _assigned(state: State, pod: PodInfo, now: float) -> None:
     if nominated is not None and nominated.pod.status.nominated_node_name != pod.pod.spec.node_name:
         state.release_nomination(nominated, now)
     if known is None:
+        if pod.pod.status.phase == PENDING and state.profile_of(pod) is not None:
+            state.kubelet_rejections.found(pod)
         state.queue.move_all(ASSIGNED_POD_ADD, now, new=pod)
     elif known.node_name != pod.pod.spec.node_name:
         # It is not where it was thought to be: there is room again.

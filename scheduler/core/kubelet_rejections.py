@@ -2,23 +2,27 @@
 
 ::
 
-    bound --seen Running--> forgotten
+    bound, or found bound and Pending --seen Running--> forgotten
       | left the watch before that
       read once --Failed, by one of the reasons below--> counted, told, and the node cools down for the pod's shape
 
-Who was bound by another process, or before a restart, is not looked after.
+Found are pods of our profiles that are first seen with a node: what ran before a restart has bound them, or the last leader.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from scheduler.core.cooling import Cooling, Shape
 from scheduler.core.failure import note
 from scheduler.core.instruction import Instruction, PodReference, ReadPod, RecordEvent
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
+from scheduler.framework.pod_info import PodInfo
+from scheduler.framework.signature import Signature
 from scheduler.queue.queued_pod import QueuedPod
 
 READS_PER_SECOND = 10.0
@@ -30,7 +34,7 @@ COOLED_DOWN = ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_CONDITION,
 COOLING_EVENTS = (ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_CONDITION),)
 COOLING_REASON = "node(s) had rejected a pod of this kind a short while ago"
 
-RUNNING = "Running"
+PENDING, RUNNING = "Pending", "Running"
 OUT_OF = "OutOf"
 _REASONS = ("NodeAffinity", "NodePorts", "UnexpectedAdmissionError")
 USUAL_REASONS = (*(f"{OUT_OF}{name}" for name in ("cpu", "memory", "pods", "ephemeral-storage")), *_REASONS)
@@ -44,18 +48,23 @@ def is_rejection(reason: str) -> bool:
 
 def shape_of(queued: QueuedPod) -> Shape | None:
     """What the pod shares with those that would be refused like it; None when there is nothing to tell them by."""
-    if queued.signature is not None:
-        return queued.signature
-    owners = queued.pod.pod.metadata.owner_references or ()
+    return _shape(queued.pod, queued.signature)
+
+
+def _shape(pod: PodInfo, signature: Signature | None) -> Shape | None:
+    if signature is not None:
+        return signature
+    owners = pod.pod.metadata.owner_references or ()
     return next((("controller", owner.uid) for owner in owners if owner.controller), None)
 
 
 class Placed(NamedTuple):
-    """A pod that was bound by us and has not been seen running."""
+    """A pod of ours on its node that has not been seen running. ``found`` is it as it was first seen, when it has no shape yet."""
 
     node_name: str
     shape: Shape | None
     controller: str
+    found: PodInfo | None = None
 
 
 class KubeletRejection(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,15 +78,21 @@ class KubeletRejection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KubeletRejections:
-    """What is known of pods between their bind and their first sign of life."""
+    """What is known of pods between their bind and their first sign of life.
 
-    def __init__(self) -> None:
+    Args:
+        sign: gives the signature that a pod has while it waits for a node.
+    """
+
+    def __init__(self, sign: Callable[[PodInfo], Signature | None]) -> None:
         self.cooling = Cooling()
         self.unseen: dict[str, Placed] = {}
         """By UID."""
         self.skipped_reads = 0
         self.reads = 0
-        self._being_read: dict[str, tuple[Placed, PodReference]] = {}
+        self._sign = sign
+        self.being_read: dict[str, tuple[Placed, PodReference]] = {}
+        """By UID; whoever carries out a ReadPod answers it."""
         self._tokens = READ_BURST
         self._filled_at = 0.0
 
@@ -85,6 +100,12 @@ class KubeletRejections:
         """From now on it matters what becomes of the pod."""
         pod = queued.pod.pod
         self.unseen[queued.pod.uid] = Placed(node_name, shape_of(queued), pod.spec.scheduler_name)
+
+    def found(self, pod: PodInfo) -> None:
+        """The pod is on a node already, and not because of anything that this process remembers."""
+        spec = pod.pod.spec
+        # Few of them are refused, so those alone are signed.
+        self.unseen[pod.uid] = Placed(spec.node_name, None, spec.scheduler_name, pod)
 
     def left(self, pod: PodReference, now: float, *, is_terminating: bool) -> list[Instruction]:
         """The pod is not watched any more: if nobody saw it run, and nobody asked for its end, have it read."""
@@ -95,20 +116,21 @@ class KubeletRejections:
             self.skipped_reads += 1
             return []
         self.reads += 1
-        self._being_read[pod.uid] = (placed, pod)
+        self.being_read[pod.uid] = (placed, pod)
         return [ReadPod(pod=pod)]
 
     def read(
         self, uid: str, phase: str, reason: str, message: str, now: float
     ) -> tuple[KubeletRejection, RecordEvent] | None:
         """What the pod was found to be; a rejection and what to tell of it, None when it is none."""
-        placed, pod = self._being_read.pop(uid, (None, None))
+        placed, pod = self.being_read.pop(uid, (None, None))
         if placed is None or pod is None or phase != "Failed" or not is_rejection(reason):
             return None
         told = f"Node {placed.node_name} rejected the pod ({reason})"
         seconds = 0.0
-        if placed.shape is not None:
-            seconds = self.cooling.refused(placed.shape, placed.node_name, now)
+        shape = placed.shape if placed.found is None else self._shape_of_found(placed.found)
+        if shape is not None:
+            seconds = self.cooling.refused(shape, placed.node_name, now)
             told += f"; for {seconds:.0f}s it gets no other pod of this kind"
         rejection = KubeletRejection(
             pod=f"{pod.namespace}/{pod.name}", node=placed.node_name, reason=reason, message=message, seconds=seconds
@@ -123,6 +145,11 @@ class KubeletRejections:
             now=now,
         )
         return rejection, event
+
+    def _shape_of_found(self, pod: PodInfo) -> Shape | None:
+        """That of the pods that wait and are like it: they have no node."""
+        waiting = PodInfo(replace(pod.pod, spec=replace(pod.pod.spec, node_name="")))
+        return _shape(pod, self._sign(waiting))
 
     def _may_read(self, now: float) -> bool:
         self._tokens = min(READ_BURST, self._tokens + max(0.0, now - self._filled_at) * READS_PER_SECOND)

@@ -107,7 +107,8 @@ class State:
         self.preemptions = Preemptions()
         self.budgets = Budgets()
         self.chance = chance
-        self.kubelet_rejections = KubeletRejections()
+        sign = Signer(profiles, self.plugin_failed).sign
+        self.kubelet_rejections = KubeletRejections(sign)
         self.measurements = Measurements()
         self.complaints: list[Complaint] = []
         """New since the application last took them."""
@@ -119,7 +120,7 @@ class State:
             pre_enqueue=self._pre_enqueue,
             hearing=Hearing(self._events_of, self._hint, self._likeness, self._is_of_interest),
             backoff=backoff,
-            sign=Signer(profiles, self.plugin_failed).sign,
+            sign=sign,
         )
         self.batching = Batching(
             profiles, cache, self.queue, batching, chance, self.plugin_failed, self.kubelet_rejections.cooling

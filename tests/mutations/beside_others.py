@@ -22,7 +22,13 @@ MUTANTS = (
         # A pod that is on its node is taken from it.
         ("known is None or not known.assumed:", "known is None:"),
         # What is wrong is not told.
-        ("return [] if refusal is None else fail(", "return [] if True else fail("),
+        ("    if refusal is None:\n        return []\n    state", "    if True:\n        return []\n    state"),
+    ),
+    *mutants(
+        "scheduler/core/bind_check.py",
+        f"{UNIT}extending.py",
+        # An extender's word on a bind that was given up is taken for one on the next.
+        ("    state.extenders.give_up_bind(uid)\n", ""),
     ),
     *mutants(
         "scheduler/cache/node_table.py",
@@ -63,8 +69,11 @@ MUTANTS = (
         ("if placed is None or is_terminating:", "if placed is None:"),
         ("        if self._tokens < 1.0:\n            return False\n", ""),
         ("        self._tokens -= 1.0\n", ""),
-        ("        return queued.signature\n    owners", "        return None\n    owners"),
+        ("        return signature\n    owners", "        return None\n    owners"),
         ("for owner in owners if owner.controller), None)", "for owner in owners if False), None)"),
+        # Who was bound before a restart is a shape of its own, that of no pod that waits.
+        ('spec=replace(pod.pod.spec, node_name=""))', "spec=pod.pod.spec)"),
+        ("placed.shape if placed.found is None else self._shape_of_found(placed.found)", "placed.shape"),
     ),
     *mutants(
         "scheduler/core/batching.py",
@@ -84,6 +93,10 @@ MUTANTS = (
         # Running pods are read when they end.
         ("        state.kubelet_rejections.unseen.pop(pod.uid, None)\n", "        pass\n"),
         ("is_terminating = known is not None and", "is_terminating = False and known is not None and"),
+        # Who was bound before a restart is not looked after; or whoever is on a node is.
+        ("            state.kubelet_rejections.found(pod)\n", "            pass\n"),
+        ("phase == PENDING and state.profile_of(pod) is not None:", "phase == PENDING:"),
+        ("if pod.pod.status.phase == PENDING and state", "if state"),
     ),
     *mutants(
         "scheduler/core/binding.py",
@@ -91,6 +104,21 @@ MUTANTS = (
         ("    if known is not None and known.pod.pod.status.phase == RUNNING:\n        return []\n", ""),
         ("    state.kubelet_rejections.bound(binding.queued, binding.node_name)\n", ""),
         ("    state.complaints.append(rejection)\n", ""),
+    ),
+    *mutants(
+        "scheduler/app/runtime.py",
+        "tests/edge/app/test_extender_binds.py",
+        # What extenders bind is not looked at again.
+        (
+            "                transport,\n                may_bind=self._may_bind,\n",
+            "                transport,\n",
+        ),
+    ),
+    *mutants(
+        "scheduler/app/runtime.py",
+        "tests/edge/app/test_standby.py",
+        # Who stands by waits for what it did not ask.
+        ("            self._deliver(PodRead(now=time.time(), uid=instruction.pod.uid))\n", "            pass\n"),
     ),
     *mutants(
         "scheduler/kube/checked_write.py",

@@ -5,14 +5,17 @@ from typing import Any, cast
 
 import pytest
 
+from scheduler.api.objects import PodStatus
 from scheduler.app.leadership import Candidacy, Leadership
 from scheduler.app.runtime import Runtime
 from scheduler.config.configuration import from_object
+from scheduler.core.stimulus import PodApplied, PodDeleted
 from scheduler.kube.elector import LeadershipLost, Terms
 from scheduler.kube.resources import NODES, PODS, AnyResource
 from tests.edge.app.test_stop import answer, listed, small_node
 from tests.edge.kube.dispatching import bind
 from tests.edge.kube.scripted import ScriptedTransport, pod
+from tests.support.builders import make_pod
 
 pytestmark = pytest.mark.looptime
 
@@ -109,6 +112,22 @@ async def test_whatever_a_standby_comes_upon_it_writes_nothing() -> None:
     await asyncio.sleep(5.0)
 
     assert running.binds == 0
+    await running.end()
+
+
+async def test_who_stands_by_reads_no_pod_that_ended_and_waits_for_nothing() -> None:
+    """Whoever leads does, and keeps pods of its kind from the node."""
+    running = Running(Decree())
+    await asyncio.sleep(60.0)
+    bound = make_pod("theirs", node_name="n", status=PodStatus(phase="Pending"))
+    running.runtime.loop.deliver(PodApplied(now=60.0, pod=bound))
+    await asyncio.sleep(1.0)
+    asked = len(running.transport.requests)
+    running.runtime.loop.deliver(PodDeleted(now=61.0, namespace="default", name="theirs", uid=bound.metadata.uid))
+    await asyncio.sleep(1.0)
+
+    rejections = running.runtime.state.kubelet_rejections
+    assert (rejections.reads, len(rejections.being_read), len(running.transport.requests)) == (1, 0, asked)
     await running.end()
 
 

@@ -383,6 +383,18 @@ def test_a_late_answer_to_a_bind_that_was_given_up_is_not_one_to_the_next() -> N
     assert [event.reason for event in core.answer(at=21.0) if isinstance(event, RecordEvent)] == ["Scheduled"]
 
 
+def test_a_bind_that_was_given_up_before_it_was_sent_is_no_call() -> None:
+    """Whoever waits for a volume meanwhile, or for Permit, must not be bound by what is said of that one."""
+    core = asking(extender(filterVerb="", bindVerb="b", ignorable=True), nodes=("n1",))
+    [first] = core.questions
+    core.pods(on_node(make_pod("fat", requests={"cpu": "4"}, scheduler_name="other"), "n1"))
+    core.scheduler.handle(BindDue(now=1.5, uid=POD.metadata.uid))
+
+    assert core.fail("the pod is not to be bound any more", first) == []
+    assert core.state.extenders.calls == {}
+    assert core.scheduler.take_complaints() == []
+
+
 def test_an_ignorable_extender_that_does_not_bind_leaves_it_to_us() -> None:
     core = asking(extender(filterVerb="", bindVerb="b", ignorable=True), nodes=("n1",))
 

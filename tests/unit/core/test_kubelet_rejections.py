@@ -253,3 +253,62 @@ def _unsigned(name: str, owner: OwnerReference | None) -> Pod:
     made = msgspec.convert([volume], list[Volume])
     metadata = {"owner_references": None if owner is None else [owner]}
     return changed(make_pod(name), metadata=metadata, volumes=made)
+
+
+# Pods that were bound before this process knew of them.
+
+WEB = {"app": "web"}
+GIVEN_LABELS = {**WEB, "topology.kubernetes.io/zone": "z"}
+"""The API server adds its node's zone to a pod that is bound."""
+
+
+def found(name: str, phase: str = "Pending", **fields: Any) -> Pod:
+    return in_phase(on_node(make_pod(name, **fields), "n1"), phase)
+
+
+def test_a_pod_that_was_bound_before_a_restart_and_is_refused_after_it_cools_the_node_down_for_its_shape() -> None:
+    core = cluster("n1", "n2")
+    before = found("web-0", labels=GIVEN_LABELS)
+    core.pods(before)
+    event = refuse(core, before, at=10.0)[0]
+    assert isinstance(event, RecordEvent)
+    assert (event.reason, event.controller) == ("RejectedByKubelet", "reprise")
+    assert rejections(core) == {"OutOfcpu": 1}
+
+    core.pods(make_pod("web-1", labels=WEB), make_pod("web-2", labels=WEB), at=10.0)
+    assert [core.decide(10.0).node_name for _ in range(2)] == ["n2", "n2"]
+    assert core.state.kubelet_rejections.unseen == {}
+
+
+def test_an_unsigned_pod_that_was_bound_before_is_known_by_its_controller() -> None:
+    core = cluster("n1", "n2")
+    owner = OwnerReference(api_version="apps/v1", kind="StatefulSet", name="db", uid="db-uid", controller=True)
+    before = in_phase(on_node(_unsigned("db-0", owner), "n1"), "Pending")
+    core.pods(before)
+    refuse(core, before, at=10.0)
+    core.pods(_unsigned("db-1", owner), at=10.0)
+    assert core.decide(10.0).node_name == "n2"
+
+
+@pytest.mark.parametrize(
+    ("phase", "scheduler_name"), [("Running", "reprise"), ("Pending", "default-scheduler")], ids=["runs", "foreign"]
+)
+def test_a_pod_that_was_bound_before_and_runs_or_is_anothers_is_not_read(phase: str, scheduler_name: str) -> None:
+    core, before = cluster("n1"), found("web-0", phase, scheduler_name=scheduler_name)
+    core.pods(before)
+    assert core.state.kubelet_rejections.unseen == {}
+    assert core.pod_gone(before) == []
+
+
+def test_a_pod_that_was_bound_before_and_starts_is_not_read() -> None:
+    core = cluster("n1")
+    core.pods(found("web-0"))
+    core.pods(found("web-0", "Running"))
+    assert core.pod_gone(found("web-0")) == []
+
+
+def test_pods_that_were_bound_before_are_read_no_faster_than_others() -> None:
+    core = cluster("n1")
+    pods = [found(f"p{number}") for number in range(60)]
+    core.pods(*pods)
+    assert [bool(core.pod_gone(pod, at=1.0)) for pod in pods].count(True) == 50
