@@ -296,6 +296,10 @@ def _assigned(state: State, pod: PodInfo, now: float) -> None:
 
 
 def _unassigned(state: State, pod: PodInfo, now: float) -> None:
+    if state.profile_of(pod) is None and state.tries(pod.uid):
+        # No API server lets a pod name another scheduler; kube-scheduler drops it without a word when its turn comes.
+        _withdraw(state, pod.uid, now)
+        return
     if state.extending is not None and state.extending.uid == pod.uid:
         decided_on, state.extending.latest = state.extending.latest, pod
         events = () if decided_on is None else pod_events(decided_on, pod, EventResource.TARGET_POD)
@@ -346,11 +350,7 @@ def _forget_assumed(state: State, uid: str, now: float) -> None:
 
 def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> list[Instruction]:
     state.report_good("Pod", metadata)
-    _leave_binding(state, metadata.uid, now)
-    nominated = _nominated(state, metadata.uid)
-    state.queue.delete(metadata.uid)
-    if nominated is not None:
-        state.release_nomination(nominated, now)
+    _withdraw(state, metadata.uid, now)
     known = state.cache.remove_pod(metadata.uid)
     if known is not None:
         state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
@@ -359,6 +359,15 @@ def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> list[Instruc
     is_terminating = known is not None and known.pod.pod.metadata.deletion_timestamp is not None
     reference = PodReference(namespace=metadata.namespace, name=metadata.name, uid=metadata.uid)
     return state.kubelet_rejections.left(reference, now, is_terminating=is_terminating)
+
+
+def _withdraw(state: State, uid: str, now: float) -> None:
+    """The pod needs no node of us any more."""
+    _leave_binding(state, uid, now)
+    nominated = _nominated(state, uid)
+    state.queue.delete(uid)
+    if nominated is not None:
+        state.release_nomination(nominated, now)
 
 
 def _leave_binding(state: State, uid: str, now: float) -> None:

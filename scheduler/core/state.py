@@ -139,6 +139,11 @@ class State:
     def profile_of(self, pod: PodInfo) -> Profile | None:
         return self.profiles.get(pod.pod.spec.scheduler_name)
 
+    def tries(self, uid: str) -> bool:
+        """Whether the pod waits here, is being decided on, or its bind is under way."""
+        is_asked_about = self.extending is not None and self.extending.uid == uid
+        return is_asked_about or uid in self.bindings or self.queue.get(uid) is not None
+
     def release_nomination(self, nominated: PodInfo, now: float) -> None:
         """The room that was kept for this pod on its nominated node is free for those who had to leave it."""
         # Among them the pod itself, as with kube-scheduler.

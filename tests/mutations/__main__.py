@@ -26,6 +26,7 @@ from tests.mutations.beside_others import MUTANTS as BESIDE_OTHERS
 from tests.mutations.binding_cycle import MUTANTS as BINDING_CYCLE
 from tests.mutations.core import MUTANTS as CORE
 from tests.mutations.extenders import MUTANTS as EXTENDERS
+from tests.mutations.habits import MUTANTS as HABITS
 from tests.mutations.hints import MUTANTS as HINTS
 from tests.mutations.inter_pod_affinity import MUTANTS as INTER_POD_AFFINITY
 from tests.mutations.leader_election import MUTANTS as LEADER_ELECTION
@@ -58,6 +59,7 @@ MUTANTS = (
     *CORE,
     *EXTENDERS,
     *QUEUE,
+    *HABITS,
     *HINTS,
     *PROFILE,
     *INTER_POD_AFFINITY,

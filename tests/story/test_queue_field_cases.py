@@ -57,6 +57,7 @@ def waits(core: Core, pod: Pod, at: float = 0.0) -> Pod:
 # PR#139162: gated pods were left out of the flush of pods that wait for too long.
 
 
+# trap: a-gated-pod-hears-of-its-gate-only
 def test_the_flush_asks_the_gates_of_pods_that_nothing_has_woken() -> None:
     closed = gate()
     core = Core([make_profile(closed, Filter())])
@@ -86,6 +87,7 @@ def test_a_gate_opens_by_an_event_of_another_object() -> None:
     assert core.rooms(pod) == ["active"]
 
 
+# trap: a-gated-pod-hears-of-its-gate-only
 def test_an_event_that_its_gate_did_not_ask_for_leaves_the_pod_alone() -> None:
     closed = gate()
     type(closed).events = ()
@@ -187,6 +189,7 @@ def reject(core: Core, pod: Pod, at: float) -> None:
     core.tick(at)
 
 
+# trap: events-during-an-attempt
 def test_an_event_while_the_pod_is_under_way_has_it_tried_again() -> None:
     core = Core([make_profile(Holds())])
     pod = held(core, make_pod())
@@ -196,6 +199,7 @@ def test_an_event_while_the_pod_is_under_way_has_it_tried_again() -> None:
     assert core.rooms(pod) == ["backoff"]
 
 
+# trap: own-updates-of-a-pod-in-flight
 def test_a_change_of_the_pod_while_it_is_under_way_has_it_tried_again() -> None:
     core = Core([make_profile(Holds())])
     pod = held(core, changed(make_pod(), version="1"))
@@ -330,6 +334,7 @@ def test_a_plugin_that_fails_to_give_a_hint_is_not_believed_and_named_once(answe
     assert complaint.error == f'asking plugin "Breaks" whether NodeAdd helps: {error}'
 
 
+# trap: pending-skips-the-back-off
 def test_a_filter_with_the_status_pending_has_its_pod_tried_at_once_when_it_can_be() -> None:
     listener = named(Hearing, "Listener", events=(NODE_ADD,), refuses=("n1",), reason=Reason("soon", Code.PENDING))
     core = Core([make_profile(listener)])

@@ -110,6 +110,22 @@ class Core:
         found += [ON_NODE] if self.state.cache.pod(uid) is not None else []
         return found
 
+    def validate(self) -> None:
+        """The books agree at the end of a story: nobody waits twice, and only what is being tried keeps events."""
+        state = self.state
+        state.cache.validate()
+        waiting = [queued.pod.uid for queued in state.queue.waiting()]
+        assert sum(state.queue.counts().values()) == len(waiting)
+        assert state.bindings.keys().isdisjoint(waiting)
+        cycles = state.binding_cycles.before_bind
+        assert cycles.keys() <= state.bindings.keys()
+        tried = {uid for uid, cycle in cycles.items() if cycle.wait is not None}
+        tried |= set() if state.extending is None else {state.extending.uid}
+        in_flight = state.queue._in_flight
+        assert set(in_flight._started) == tried
+        assert tried or not in_flight.event_count
+        assert not tried.intersection(waiting)
+
 
 def changed(pod: Pod, *, version: str = "", metadata: dict[str, Any] | None = None, **spec: Any) -> Pod:
     """A later state of the pod."""
