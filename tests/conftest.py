@@ -17,6 +17,7 @@ RINGS = {
     "contract": ("contract", 60),
     "conformance": ("conformance", 60),
     "docs": ("docs", 60),
+    "chart": ("chart", 120),
     "integration": ("cluster", 240),
 }
 

@@ -95,7 +95,7 @@ class LeaseLock:
             await self._write("post", self._collection, manifest)
         except LeaseError as error:
             if error.code in (403, 404):
-                message = f"there is no Lease {self} and it cannot be made; apply deploy/rbac.yaml, or make it: {error.message}"
+                message = f"there is no Lease {self} and it cannot be made; apply deploy/manifests/rbac.yaml, or make it: {error.message}"
                 raise LeaseError(error.code, message) from error
             raise
 

@@ -29,7 +29,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 @pytest.fixture
 def kubeconfig(fresh_cluster: ControlPlane, tmp_path: Path) -> Path:
-    """The scheduler's own identity, with the rights of deploy/rbac.yaml."""
+    """The scheduler's own identity, with the rights of deploy/manifests/rbac.yaml."""
     return fresh_cluster.kubeconfig("reprise", tmp_path / "kubeconfig")
 
 
@@ -271,7 +271,7 @@ async def test_a_right_in_one_namespace_is_not_one_in_all(
 
 
 async def test_one_missing_right_is_named(fresh_cluster: ControlPlane, admin: Admin, tmp_path: Path) -> None:
-    role = admin.get(CLUSTER_ROLES, "reprise")
+    role = admin.get(CLUSTER_ROLES, "reprise:reprise")
     rules = [rule for rule in role["rules"] if rule["resources"] != ["pods/binding"]]
     subjects = [{"apiGroup": RBAC, "kind": "User", "name": "nobody"}]
     reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "almost"}

@@ -1,4 +1,4 @@
-"""What the users of the test control plane may do: Reprise exactly what deploy/rbac.yaml grants, the others what they need."""
+"""What the users of the test control plane may do: Reprise exactly what deploy/manifests/rbac.yaml grants, the others what they need."""
 
 from pathlib import Path
 
@@ -7,12 +7,12 @@ from ruamel.yaml import YAML
 from tests.support.api_client import ApiClient
 from tests.support.resources import Object
 
-RBAC_MANIFEST = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
+RBAC_MANIFEST = Path(__file__).parents[2] / "deploy" / "manifests" / "rbac.yaml"
 _RBAC = "rbac.authorization.k8s.io"
 
 
 def reprise_rbac() -> list[Object]:
-    """The objects of deploy/rbac.yaml, which users apply too."""
+    """The objects of deploy/manifests/rbac.yaml, which users apply too."""
     with RBAC_MANIFEST.open() as file:
         return list(YAML(typ="safe").load_all(file))
 
@@ -27,7 +27,7 @@ def apply_rbac(admin: ApiClient) -> None:
 
 
 def apply_lease(admin: ApiClient) -> None:
-    """Make the Lease of deploy/rbac.yaml, which Reprise has no right to make, as nobody's."""
+    """Make the Lease of deploy/manifests/rbac.yaml, which Reprise has no right to make, as nobody's."""
     for manifest in reprise_rbac():
         if manifest["kind"] == "Lease":
             admin.apply(manifest)

@@ -58,6 +58,9 @@ CLUSTER_ROLES = Resource("rbac.authorization.k8s.io/v1", "ClusterRole", "cluster
 CLUSTER_ROLE_BINDINGS = Resource("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings")
 ROLES = Resource("rbac.authorization.k8s.io/v1", "Role", "roles", namespaced=True)
 ROLE_BINDINGS = Resource("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", namespaced=True)
+NETWORK_POLICIES = Resource("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", namespaced=True)
+SERVICE_MONITORS = Resource("monitoring.coreos.com/v1", "ServiceMonitor", "servicemonitors", namespaced=True)
+PROMETHEUS_RULES = Resource("monitoring.coreos.com/v1", "PrometheusRule", "prometheusrules", namespaced=True)
 CUSTOM_RESOURCE_DEFINITIONS = Resource(
     "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions"
 )

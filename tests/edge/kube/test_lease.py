@@ -75,7 +75,7 @@ async def test_what_is_no_answer_is_an_error(answer: object, code: int, message:
 @pytest.mark.parametrize("code", [403, 404])
 async def test_a_lease_that_cannot_be_made_says_what_to_do(code: int) -> None:
     transport = ScriptedTransport(refusal(code, "the server's words"))
-    with pytest.raises(LeaseError, match=r"no Lease ours/it .*apply deploy/rbac.yaml.*the server's words"):
+    with pytest.raises(LeaseError, match=r"no Lease ours/it .*apply deploy/manifests/rbac.yaml.*the server's words"):
         await lock_on(transport).create(RECORD)
     assert (transport.requests[0].method, transport.requests[0].path) == ("POST", PATH)
     assert transport.requests[0].body["spec"] == SPEC
