@@ -11,6 +11,7 @@ from typing import Any
 
 from scheduler.cache.column_view import ColumnView
 from scheduler.cache.row_view import RowView
+from scheduler.cache.summed_view import SummedView
 from scheduler.cache.table_view import TableView
 from scheduler.framework.facet import Facet, Input, UndeclaredReadError
 from scheduler.framework.plugin import Plugin
@@ -74,6 +75,12 @@ def column_view_of(plugin: type[Plugin]) -> type[ColumnView]:
 def row_view_of(plugin: type[Plugin]) -> type[RowView]:
     """The row view of what this plugin declared."""
     return type(f"{plugin.__name__}RowView", (RowView,), {"__slots__": (), **_refusals(plugin, RowView)})
+
+
+@cache
+def summed_view_of(plugin: type[Plugin]) -> type[SummedView]:
+    """The view of rows with other sums, of what this plugin declared."""
+    return type(f"{plugin.__name__}SummedView", (SummedView,), {"__slots__": (), **_refusals(plugin, SummedView)})
 
 
 def _refusals(plugin: type[Plugin], view: type[TableView]) -> dict[str, Any]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cached_property
 
 from scheduler.core.state import State
 from scheduler.framework.disruption import Budget
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import NodeTrial
+from scheduler.framework.post_filter import NodePods, NodeTrial, Order, Room
 from scheduler.framework.status import Code
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.filtering import Verdicts
+from scheduler.profile.making_room import make_room
 from scheduler.profile.trial import row_trial
+from scheduler.profile.trial_filters import TrialFilters
 
 
 class UnfitCycle:
@@ -46,9 +49,10 @@ class UnfitCycle:
     def resolvable_count(self) -> int:
         return len(self._resolvable)
 
-    def resolvable_nodes(self) -> Sequence[str]:
-        table = self._state.cache.table
-        return [table.name_of(row) for row in self._resolvable.tolist()]
+    def resolvable_nodes(self, first: int = 0) -> Iterator[str]:
+        name_of, rows = self._state.cache.table.name_of, self._resolvable
+        yield from (name_of(row) for row in rows[first:].tolist())
+        yield from (name_of(row) for row in rows[:first].tolist())
 
     def nominated_node_code(self) -> Code | None:
         return self._nominated_code
@@ -63,4 +67,11 @@ class UnfitCycle:
         return self._state.budgets.by_namespace()
 
     def trial(self, node_name: str) -> AbstractContextManager[NodeTrial]:
-        return row_trial(self._evaluation, self._state.cache, node_name, self._ahead.get(node_name, ()))
+        return row_trial(self._filters, self._state.cache, node_name, self._ahead.get(node_name, ()))
+
+    def make_room(self, nodes: Sequence[NodePods], order: Order) -> Iterator[Room]:
+        return make_room(self._filters, self._state.cache, nodes, self._ahead, order)
+
+    @cached_property
+    def _filters(self) -> TrialFilters:
+        return self._evaluation.trial_filters()

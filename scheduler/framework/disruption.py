@@ -24,11 +24,10 @@ class Budget:
         self._disrupted = frozenset(subject.status.disrupted_pods or ())
         self._matcher = compile_label_selector(subject.spec.selector)
 
-    def charges(self, pod: Pod) -> bool:
-        """Whether the loss of the pod takes a disruption from what is left.
+    def covers(self, pod: Pod) -> bool:
+        """Whether the budget is about the pod: pods with the same namespace and labels are alike in it.
 
-        Not so for a pod without labels, for a budget that selects nothing or everything by leaving its selector out or
-        empty, and for a pod whose disruption the budget has counted already.
+        Not so for a pod without labels, nor for a budget that selects nothing or everything by leaving its selector out or empty.
         """
         metadata = pod.metadata
         return (
@@ -36,5 +35,12 @@ class Budget:
             and metadata.namespace == self.namespace
             and not self._matcher.is_empty
             and self._matcher.matches(metadata.labels)
-            and metadata.name not in self._disrupted
         )
+
+    def has_counted(self, pod: Pod) -> bool:
+        """Whether the pod's disruption is counted in ``allowed`` already."""
+        return pod.metadata.name in self._disrupted
+
+    def charges(self, pod: Pod) -> bool:
+        """Whether the loss of the pod takes a disruption from what is left."""
+        return self.covers(pod) and not self.has_counted(pod)

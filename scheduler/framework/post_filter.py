@@ -6,13 +6,13 @@ done is a value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from scheduler.framework.disruption import Budget
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Code, Status
+from scheduler.framework.status import SUCCESS, Code, Status
 
 
 class NodeTrial(Protocol):
@@ -32,6 +32,27 @@ class NodeTrial(Protocol):
         ERROR when a plugin failed.
         """
         ...
+
+
+class NodePods(NamedTuple):
+    """A node with some of its pods."""
+
+    node_name: str
+    pods: Sequence[PodInfo]
+
+
+Order: TypeAlias = Callable[[Sequence[PodInfo]], Sequence[PodInfo]]
+"""Puts the pods of one node in order: those that are to stay if any can come first."""
+
+
+class Room(NamedTuple):
+    """The pods that have to go from a node, in the order in which they were looked at.
+
+    ``status``: SUCCESS, or why the pod would not fit there without all of them; ERROR when a plugin failed.
+    """
+
+    pods: tuple[PodInfo, ...] = ()
+    status: Status = SUCCESS
 
 
 class FailedCycle(Protocol):
@@ -56,8 +77,10 @@ class FailedCycle(Protocol):
         """Number of ``resolvable_nodes``."""
         ...
 
-    def resolvable_nodes(self) -> Sequence[str]:
-        """Nodes that refuse the pod with UNSCHEDULABLE and nothing worse: fewer pods there may help. Always in the same order."""
+    def resolvable_nodes(self, first: int = 0) -> Iterator[str]:
+        """Nodes that refuse the pod with UNSCHEDULABLE and nothing worse: fewer pods there may help. Always in the same order,
+        from one of them on, and then those before it.
+        """
         ...
 
     def nominated_node_code(self) -> Code | None:
@@ -78,6 +101,18 @@ class FailedCycle(Protocol):
 
     def trial(self, node_name: str) -> AbstractContextManager[NodeTrial]:
         """The node to try things on; all is as before when the context ends."""
+        ...
+
+    def make_room(self, nodes: Sequence[NodePods], order: Order) -> Iterator[Room]:
+        """Which of their pods have to go from each of these nodes so that the pod of this cycle fits there.
+
+        First all of them go. Then they are put back one at a time, in the order that is given, for as long as the pod still fits;
+        what cannot be put back has to go. It is right for every plugin, and it is best asked about many nodes at once; what is not
+        taken of the answers, which are in the order of the nodes, may never be worked out.
+
+        Args:
+            order: asked once about each node where it helps that all go.
+        """
         ...
 
 

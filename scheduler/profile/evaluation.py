@@ -24,6 +24,7 @@ from scheduler.profile.filtering import Filtering, Verdicts
 from scheduler.profile.profile import Profile
 from scheduler.profile.score_column import ScoreColumn, is_skipped
 from scheduler.profile.scoring import Scoring
+from scheduler.profile.trial_filters import TrialFilters
 
 _FEWEST = 2
 """An evaluation of fewer nodes is as cheap made anew, and there can be one for each node."""
@@ -318,28 +319,24 @@ class Evaluation:
         also = [row for row, status in instead.items() if status.code is Code.UNSCHEDULABLE]
         return np.union1d(np.setdiff1d(rows, list(instead)), np.array(also, np.int64))
 
-    def try_row(self, row: int, moved: int | None = None) -> Status:
-        """The verdict on one live row as the table is now; the evaluation stays as of its last refresh.
-
-        Args:
-            moved: all that changed since this last was a success, as facets; None asks every plugin.
-        """
+    def try_row(self, row: int) -> Status:
+        """The verdict on one live row as the table is now; the evaluation stays as of its last refresh."""
         if self.prefilter.code is Code.UNSCHEDULABLE:
-            return self._try_beyond_prefilter(row, moved)
+            return self.trial_filters().status(row)
         if not self._is_open:
             return self.prefilter
-        return self._filtering.try_row(
-            self._table, row, self._pod, is_renumbered=self._epoch != self._table.epoch, moved=moved
-        )
+        return self._filtering.try_row(self._table, row, self._pod, is_renumbered=self._epoch != self._table.epoch)
 
-    def _try_beyond_prefilter(self, row: int, moved: int | None) -> Status:
-        """The verdict where PreFilter refused the pod for now: whether it still does is asked again.
+    def trial_filters(self) -> TrialFilters:
+        """The plugins, to be asked about nodes whose pods are moved for a while.
 
-        A plugin that wanted to be skipped is skipped.
+        Where PreFilter refused the pod for now, whether it still does is asked each time. A plugin that wanted to be skipped is
+        skipped.
         """
-        columns = self._columns()
-        filtering = Filtering(columns, None, Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE))
-        return filtering.try_row(self._table, row, self._pod, is_renumbered=True, moved=moved)
+        if self.prefilter.code is Code.UNSCHEDULABLE:
+            filtering = Filtering(self._columns(), None, Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE))
+            return TrialFilters(filtering, self._pod, self._table, anew=True)
+        return TrialFilters(self._filtering, self._pod, self._table, anew=self._epoch != self._table.epoch)
 
     def scores(self, row: int) -> dict[str, PluginScore]:
         """Scores of a feasible row by plugin, as of the last ``refresh_scores``; a plugin that skipped is absent."""

@@ -9,12 +9,17 @@ import numpy as np
 
 from scheduler.cache.node_table import NodeTable
 from scheduler.cache.views import row_view_of
+from scheduler.framework.facet import Input
 from scheduler.framework.ops import IntArray, MaskArray
 from scheduler.framework.plugin import CycleState, FilterPlugin, PreFilterPlugin, PreFilterResult
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
+from scheduler.framework.view import NodeView
 from scheduler.profile.changed_rows import FEW_ROWS, facets_of, input_facets_of
 from scheduler.profile.failure import PluginFailure, Stage
+
+_WITHOUT_VERSION = frozenset({Input.STORAGE})
+"""Inputs that pods change by coming and going, and of which no version tells it."""
 
 
 class Renewal(NamedTuple):
@@ -138,26 +143,72 @@ class FilterColumn:
         """
         if self.skipped:
             return SUCCESS
-        state = self._state
-        if anew:
-            state = {}
-            status = (
-                SUCCESS if self._pre_filter is None else self._pre_filtered(self._pre_filter, state, pod, table).status
-            )
-            if status.code is Code.SKIP:
-                return SUCCESS
-            if status.code.is_rejected:
-                return status._replace(plugin=self.plugin.name)
-            if status.code is not Code.SUCCESS:
-                raise self._pre_filter_failed(status.message)
+        if not anew:
+            return self.verdict(None, pod, row)
+        state: CycleState = {}
+        instead = self.pre_filter(state, pod, table)
+        return self.verdict(state, pod, row) if instead is None else instead
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, table: NodeTable) -> Status | None:
+        """Run PreFilter with a notebook of the caller's; the answer for every row where Filter is not to be asked.
+
+        Raises:
+            PluginFailure: it failed.
+        """
+        if self._pre_filter is None:
+            return None
+        status = self._pre_filtered(self._pre_filter, state, pod, table).status
+        if status.code is Code.SKIP:
+            return SUCCESS
+        if status.code.is_rejected:
+            return status._replace(plugin=self.plugin.name)
+        if status.code is not Code.SUCCESS:
+            raise self._pre_filter_failed(status.message)
+        return None
+
+    def verdict(self, state: CycleState | None, pod: PodInfo, row: int) -> Status:
+        """Ask Filter about one row as the table is now, with a notebook of the caller's or that of the evaluation.
+
+        Raises:
+            PluginFailure: it failed.
+        """
         try:
-            mask: Any = self.plugin.filter(state, pod, self._row.at(row))
-            reasons = self.plugin.reasons(state, pod) if anew else self.reasons
+            mask: Any = self.plugin.filter(self._state if state is None else state, pod, self._row.at(row))
+            reasons = self.reasons if state is None else self.plugin.reasons(state, pod)
         except Exception as error:
             raise self._failed(error) from error
+        return self._told(reasons, int(mask)) if mask else SUCCESS
+
+    def masks_over(self, state: CycleState | None, pod: PodInfo, nodes: NodeView) -> MaskArray:
+        """As ``verdict``, for all rows of a view."""
+        masks = np.zeros(len(nodes), np.uint64)
+        try:
+            masks[:] = self.plugin.filter(self._state if state is None else state, pod, nodes)
+        except Exception as error:
+            raise self._failed(error) from error
+        return masks
+
+    def told(self, state: CycleState | None, pod: PodInfo, mask: int) -> Status:
+        """What a mask of ``masks_over`` says that is not 0.
+
+        Raises:
+            PluginFailure: that the plugin failed on the row.
+        """
+        return self._told(self.reasons if state is None else self.plugin.reasons(state, pod), mask)
+
+    def _told(self, reasons: tuple[Reason, ...], mask: int) -> Status:
         if mask & _bits(reasons, Code.ERROR):
-            raise self._failed_with(reasons, int(mask))
-        return _status(self.plugin.name, reasons, int(mask)) if mask else SUCCESS
+            raise self._failed_with(reasons, mask)
+        return _status(self.plugin.name, reasons, mask)
+
+    def token_with(self, state: CycleState, pod: PodInfo) -> tuple[int, ...] | None:
+        """Versions of the inputs beyond the row as they are now; None where PreFilter has to run again whatever they are."""
+        if self._pre_filter is None or not _WITHOUT_VERSION.isdisjoint(self.plugin.inputs):
+            return None
+        try:
+            return self.plugin.filter_token(state, pod, self._inputs)
+        except Exception as error:
+            raise self._failed(error) from error
 
     def has_new_inputs(self) -> bool:
         """Whether an input beyond the row changed since all rows were evaluated."""

@@ -34,7 +34,7 @@ class Filtering:
     def __init__(self, columns: list[FilterColumn], node_names: frozenset[str] | None, outside: Status) -> None:
         self.columns = columns
         self.node_names = node_names
-        self._outside = outside
+        self.outside = outside
         self._first: IntArray = np.zeros(0, dtype=np.int64)
         self._first_version = -1
         self._inside: BoolArray | None = None
@@ -168,7 +168,7 @@ class Filtering:
         return whole, changed
 
     def _decide(self, table: NodeTable, row: int) -> None:
-        fits = self._is_inside(table, row)
+        fits = self.is_inside(table, row)
         if self._inside is not None:
             self._inside[row] = fits
         elif not fits:
@@ -198,7 +198,7 @@ class Filtering:
         """The rows that entered or left ``feasible`` since it had that version; None when they are not known one by one."""
         return self._turned if self._turned_since == feasible_version else None
 
-    def _is_inside(self, table: NodeTable, row: int) -> bool:
+    def is_inside(self, table: NodeTable, row: int) -> bool:
         if not table.is_live(row):
             return False
         return self.node_names is None or table.name_of(row) in self.node_names
@@ -289,9 +289,7 @@ class Filtering:
             found |= (first == index) & ((column.masks & np.uint64(others)) == 0)
         return np.flatnonzero(found & live)
 
-    def try_row(
-        self, table: NodeTable, row: int, pod: PodInfo, *, is_renumbered: bool, moved: int | None = None
-    ) -> Status:
+    def try_row(self, table: NodeTable, row: int, pod: PodInfo, *, is_renumbered: bool) -> Status:
         """The verdict on one row as the table is now, whatever it was at the last refresh; nothing is kept of it.
 
         A plugin that PreFilter skipped says nothing here either (kube-scheduler 1.37: RunPreFilterExtensionAddPod).
@@ -299,16 +297,13 @@ class Filtering:
         Args:
             pod: the one that the evaluation is for now.
             is_renumbered: ids were given anew since PreFilter ran.
-            moved: all that changed since every plugin accepted the row, as facets: the others need not be asked again.
 
         Raises:
             PluginFailure: a plugin failed.
         """
-        if not self._is_inside(table, row):
-            return self._outside
+        if not self.is_inside(table, row):
+            return self.outside
         for column in self.columns:
-            if moved is not None and not moved & (column.facets | column.input_facets):
-                continue
             status = column.try_row(table, row, pod, anew=is_renumbered or bool(column.plugin.inputs))
             if status.code is not Code.SUCCESS:
                 return status
@@ -320,7 +315,7 @@ class Filtering:
         if index == FEASIBLE:
             return SUCCESS
         if index == OUTSIDE:
-            return self._outside
+            return self.outside
         column = self.columns[index]
         return column.status_of(int(column.masks[row]))
 
@@ -338,7 +333,7 @@ class Filtering:
                 if count:
                     counts[reason.text] = counts.get(reason.text, 0) + count
         absent = int(np.count_nonzero((first == OUTSIDE) & table.live))
-        for text in self._outside.reasons if absent else ():
+        for text in self.outside.reasons if absent else ():
             counts[text] = counts.get(text, 0) + absent
         for status in instead.values():
             for text in status.reasons:

@@ -1,4 +1,4 @@
-"""What a node would say without some of its pods (kube-scheduler 1.37: RunPreFilterExtensionRemovePod, AddPod)."""
+"""What a node would say without some of its pods: they are moved in the table itself, which is right for every plugin."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from scheduler.cache.cache import Cache, CachedPod
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
-from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure
 from scheduler.profile.nominated import seated
+from scheduler.profile.trial_filters import TrialFilters
 
 
 class RowTrial:
@@ -20,8 +20,8 @@ class RowTrial:
     row has changed and is looked at again.
     """
 
-    def __init__(self, evaluation: Evaluation, cache: Cache, node_name: str, ahead: Sequence[PodInfo]) -> None:
-        self._evaluation = evaluation
+    def __init__(self, filters: TrialFilters, cache: Cache, node_name: str, ahead: Sequence[PodInfo]) -> None:
+        self._filters = filters
         self._cache = cache
         self._node_name = node_name
         self._ahead = ahead
@@ -47,9 +47,9 @@ class RowTrial:
         try:
             if self._ahead:
                 with seated(self._cache, self._node_name, self._ahead):
-                    status = self._evaluation.try_row(row, self._moved)
+                    status = self._filters.status(row, self._moved)
             if status.code is Code.SUCCESS:
-                status = self._evaluation.try_row(row, self._moved)
+                status = self._filters.status(row, self._moved)
         except PluginFailure as failure:
             return Status(Code.ERROR, (str(failure),), failure.plugin)
         if status.code is Code.SUCCESS and self._moved is None:
@@ -63,13 +63,14 @@ class RowTrial:
 
 
 @contextmanager
-def row_trial(evaluation: Evaluation, cache: Cache, node_name: str, ahead: Sequence[PodInfo]) -> Iterator[RowTrial]:
-    """A known node to try things on for the pod of the evaluation.
+def row_trial(filters: TrialFilters, cache: Cache, node_name: str, ahead: Sequence[PodInfo]) -> Iterator[RowTrial]:
+    """A known node to try things on.
 
     Args:
+        filters: of the pod that needs room; good for any number of nodes.
         ahead: pods nominated to the node that the pod has to leave room for.
     """
-    trial = RowTrial(evaluation, cache, node_name, ahead)
+    trial = RowTrial(filters, cache, node_name, ahead)
     try:
         yield trial
     finally:

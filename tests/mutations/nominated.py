@@ -36,11 +36,14 @@ MUTANTS = (
         # A plugin that was skipped is asked about what only nominated pods ask for.
         ("        if self.skipped:\n            return SUCCESS\n", ""),
         # The notes of the evaluation are overwritten by those of the trial.
-        ("            state = {}\n", "            state = self._state\n"),
+        ("        state: CycleState = {}\n", "        state: CycleState = self._state\n"),
         # Reasons that hang on what PreFilter noted are those of another state.
-        (" self.plugin.reasons(state, pod) if anew else self.reasons\n", " self.reasons\n"),
         (
-            "            if status.code.is_rejected:\n                return status._replace(plugin=self.plugin.name)\n",
+            "            reasons = self.reasons if state is None else self.plugin.reasons(state, pod)\n",
+            "            reasons = self.reasons\n",
+        ),
+        (
+            "        if status.code.is_rejected:\n            return status._replace(plugin=self.plugin.name)\n",
             "",
         ),
     ),

@@ -8,6 +8,7 @@ RULES = "tests/unit/plugins/test_default_preemption.py"
 CORE = "tests/unit/core/test_preemption.py"
 BINDINGS = "tests/unit/core/test_preempting_bindings.py"
 TRIAL = "tests/unit/profile/test_trial.py"
+ROOM = "tests/unit/profile/test_making_room.py"
 PREEMPTOR = "tests/edge/kube/test_preemptor.py"
 NOMINATOR = "tests/unit/queue/test_nominator.py"
 
@@ -19,25 +20,17 @@ MUTANTS = (
         ("(-pod.priority, started_at(pod.pod, now))", "(-pod.priority, -started_at(pod.pod, now))"),
         ("(-pod.priority, started_at(pod.pod, now))", "(pod.priority, started_at(pod.pod, now))"),
         # A budget allows one disruption more.
-        ("                if remaining[index] < 0:\n", "                if remaining[index] < -1:\n"),
+        ("                if remaining[place] < 0:\n", "                if remaining[place] < -1:\n"),
         # Budgets behind one that is broken are charged too.
         ("                    breaks = True\n                    break\n", "                    breaks = True\n"),
-        # Nobody is spared.
-        (
-            "    trial.restore(pod)\n    if trial.status().code is Code.SUCCESS:\n        return True\n",
-            "    trial.restore(pod)\n",
-        ),
         # Budgets do not matter for who is spared.
-        (
-            (
-                "    broken = [pod for pod in violating if not _is_spared(pod, trial)]\n"
-                "    lost = [pod for pod in others if not _is_spared(pod, trial)]\n"
-            ),
-            (
-                "    lost = [pod for pod in others if not _is_spared(pod, trial)]\n"
-                "    broken = [pod for pod in violating if not _is_spared(pod, trial)]\n"
-            ),
-        ),
+        ("        return [*violating, *others]\n", "        return [*others, *violating]\n"),
+        # Nor for which node is chosen.
+        ("        violations = sum(", "        violations = 0 * sum("),
+        # Those whose loss breaks a budget come first among the victims.
+        ("            lost = tuple(by_importance(lost, self._now))\n", "            pass\n"),
+        # What was found out about pods of a kind is taken for another one's.
+        ("known[kind] = tuple(covers)", "known[kind] = tuple(covers)[:1]"),
         # A pod that goes for whatever reason counts as a victim.
         (
             '            return condition.status == "True" and condition.reason',
@@ -50,14 +43,14 @@ MUTANTS = (
         ("            bool(metadata.labels)\n            and ", "            "),
         ("            and metadata.namespace == self.namespace\n", ""),
         ("            and not self._matcher.is_empty\n", ""),
-        ("            and metadata.name not in self._disrupted\n", ""),
+        ("        return pod.metadata.name in self._disrupted\n", "        return False\n"),
     ),
     *mutants(
         "scheduler/plugins/default_preemption/choice.py",
         RULES,
-        (".violations, highest, total,", ".violations, total, highest,"),
-        (", -oldest\n", ", oldest\n"),
-        ("    oldest = min(", "    oldest = max("),
+        (".violations, victims.pods[0].priority, total,", ".violations, total, victims.pods[0].priority,"),
+        ("-_oldest(victims, now))", "_oldest(victims, now))"),
+        ("    return min(started_at", "    return max(started_at"),
         (" if pod.priority == highest)", ")"),
         ("pod.priority - _LOWEST_PRIORITY", "pod.priority"),
     ),
@@ -76,9 +69,10 @@ MUTANTS = (
         # The search always begins with the first node.
         ("int(cycle.chance() * count)", "0"),
         # It ends with candidates that all break budgets.
-        ("            if harmless and len(harmless)", "            if len(harmless)"),
+        ("        return bool(self.harmless) and len", "        return len"),
         # It looks at all nodes.
-        ("                break\n        return _Search(", "                pass\n        return _Search("),
+        ("and len(self.harmless) + len(self.harmful) >= self._enough", "and False"),
+        ("        return max(missing if missing > 0 else self._enough, _FEWEST)\n", "        return 1000\n"),
     ),
     *mutants(
         "scheduler/plugins/default_preemption/plugin.py",
@@ -93,6 +87,7 @@ MUTANTS = (
         # A pod that nothing helps stays nominated.
         ('(_nowhere(search, cycle.node_count),)), "")', "(_nowhere(search, cycle.node_count),)))"),
         ("        counts[NO_VICTIMS] += search.without_victims\n", "        pass\n"),
+        ("            found.without_victims += 1\n", "            pass\n"),
         ("    if untried:\n", "    if False:\n"),
     ),
     *mutants(
@@ -158,16 +153,85 @@ MUTANTS = (
         ("            if self._ahead:\n", "            if False:\n"),
     ),
     *mutants(
+        "scheduler/profile/trial_filters.py",
+        TRIAL,
+        ("self.hears = column.facets | column.input_facets", "self.hears = column.facets"),
+        # What PreFilter noted before pods were moved is taken for what it would note now.
+        (" or self._token != self._column.token_with(state, self._pod)", ""),
+    ),
+    *mutants(
+        "scheduler/profile/trial_filters.py",
+        ROOM,
+        # Sums are taken for all that there is to know of pods.
+        ("        return not moved & self._beyond_sums\n", "        return True\n"),
+        # PreFilter, which refused the pod, is believed without being asked again.
+        ("if anew or column.plugin.inputs else None", "if column.plugin.inputs else None"),
+    ),
+    *mutants(
+        "scheduler/profile/filter_column.py",
+        TRIAL,
+        (
+            "        if status.code is Code.SKIP:\n            return SUCCESS\n",
+            "        if False:\n            return SUCCESS\n",
+        ),
+    ),
+    *mutants(
+        "scheduler/profile/making_room.py",
+        ROOM,
+        ("                trial.remove(pod)\n                lost", "                lost"),
+        ("        if status.code is not Code.SUCCESS:\n            return Room(status=status)\n", ""),
+        ("(*node.pods, *ahead.get(node.node_name, ()))", "(*node.pods,)"),
+    ),
+    *mutants(
+        "scheduler/profile/summed_trial.py",
+        ROOM,
+        # A pod takes its ports along unseen.
+        (
+            "        key: object = (id(amounts), ports) if ports else id(amounts)\n",
+            "        key: object = id(amounts)\n",
+        ),
+        # Kinds that came later are not measured.
+        (" or len(known) <= len(self._pods)", ""),
+        # What could not stay stays, or what stays is away.
+        ("np.where(stays, values[self._back], 0)", "values[self._back]"),
+        ("            np.subtract(away, np.where(stays, values[self._back], 0), out=away)\n", "            pass\n"),
+        ("        self._away[self._step][stays] = False\n", ""),
+        ("values[self._back] - away", "-away"),
+        # Nominated pods take no room, or take it always.
+        ("        return shift + ahead if self.counts_ahead else shift\n", "        return shift\n"),
+        ("        return shift + ahead if self.counts_ahead else shift\n", "        return shift + ahead\n"),
+        (" if cache.pod(pod.uid) is None]", "]"),
+        ("self._ahead[:, chosen]", "self._ahead"),
+        # The first to refuse a node is not the one that is told.
+        ("            if statuses[index].code is Code.SUCCESS:\n", "            if True:\n"),
+        ("wanted = HostPort(host_ip or ANY_IP", "wanted = HostPort(host_ip"),
+    ),
+    *mutants(
+        "scheduler/cache/summed_view.py",
+        ROOM,
+        ("        return counts + self._shift.pod_count\n", "        return counts\n"),
+        (" + self._shift.requested(resource)", ""),
+        (" + self._shift.non_zero_requested(resource)", ""),
+        ("np.fromiter(counts.values(), np.int64, len(counts))", "1"),
+        (" + self._shift.port_users(host_ip, protocol, port)", ""),
+        (
+            "SummedView.requested(self, resource)\n\n    def non_zero_usage",
+            "ColumnView.requested(self, resource)\n\n    def non_zero_usage",
+        ),
+    ),
+    *mutants(
         "scheduler/profile/filtering.py",
         TRIAL,
-        ("moved & (column.facets | column.input_facets)", "moved & column.facets"),
         ("if reason.code is not code)", "if False)"),
     ),
     *mutants(
         "scheduler/profile/evaluation.py",
         TRIAL,
         ("np.setdiff1d(rows, list(instead))", "rows"),
-        ("            return self._try_beyond_prefilter(row, moved)\n", "            return self.prefilter\n"),
+        (
+            "        if self.prefilter.code is Code.UNSCHEDULABLE:\n            filtering",
+            "        if False:\n            filtering",
+        ),
     ),
     *mutants(
         "scheduler/queue/nominator.py",

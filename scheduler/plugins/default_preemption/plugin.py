@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
@@ -14,19 +15,21 @@ from scheduler.framework.plugin import (
     PreEnqueuePlugin,
 )
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import Candidate, FailedCycle, PostFilterResult, Preemption
+from scheduler.framework.post_filter import Candidate, FailedCycle, NodePods, PostFilterResult, Preemption
 from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.framework.view import NodeView
 from scheduler.plugins.default_preemption.args import DefaultPreemptionArgs
 from scheduler.plugins.default_preemption.choice import choose
-from scheduler.plugins.default_preemption.victims import NO_VICTIMS, is_terminating_victim, select_victims
+from scheduler.plugins.default_preemption.victims import NO_VICTIMS, Reprieve, is_terminating_victim
 
 NAME = "DefaultPreemption"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _PREFIX = "preemption: "
+_FEWEST = 16
+"""Nodes are looked at so many at a time at least: together they take little longer than one."""
 
 
 class _Search(NamedTuple):
@@ -35,6 +38,38 @@ class _Search(NamedTuple):
     candidates: Sequence[Candidate] = ()
     refusals: Sequence[Status] = ()
     without_victims: int = 0
+
+
+class _Found:
+    """What is found meanwhile.
+
+    Args:
+        enough: so many candidates are, if one of them breaks no budget.
+    """
+
+    def __init__(self, enough: int) -> None:
+        self._enough = enough
+        self.harmless: list[Candidate] = []
+        self.harmful: list[Candidate] = []
+        self.refusals: list[Status] = []
+        self.without_victims = 0
+
+    def add(self, found: Candidate | Status) -> None:
+        if isinstance(found, Status):
+            self.refusals.append(found)
+            return
+        kept = self.harmful if found.violations else self.harmless
+        if len(kept) < self._enough:
+            kept.append(found)
+
+    def is_enough(self) -> bool:
+        return bool(self.harmless) and len(self.harmless) + len(self.harmful) >= self._enough
+
+    @property
+    def missing(self) -> int:
+        """How many nodes to look at before there is another look at whether there are enough."""
+        missing = self._enough - len(self.harmless) - len(self.harmful)
+        return max(missing if missing > 0 else self._enough, _FEWEST)
 
 
 class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePlugin, EnqueueExtensions):
@@ -96,29 +131,29 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin, PreEnqueuePl
             return _Search()
         if not cycle.has_pods_below(pod.priority):
             return _Search(without_victims=count)
-        nodes = cycle.resolvable_nodes()
-        harmless: list[Candidate] = []
-        harmful: list[Candidate] = []
-        refusals: list[Status] = []
-        without = 0
-        enough = self.args.enough_of(count)
-        budgets = cycle.budgets()
-        for node_name in _from(nodes, int(cycle.chance() * count)):
-            lower = cycle.pods_below(node_name, pod.priority)
-            if not lower:
-                without += 1
-                continue
-            with cycle.trial(node_name) as trial:
-                found = select_victims(node_name, lower, trial, budgets, cycle.now)
-            if isinstance(found, Status):
-                refusals.append(found)
-                continue
-            kept = harmful if found.violations else harmless
-            if len(kept) < enough:
-                kept.append(found)
-            if harmless and len(harmless) + len(harmful) >= enough:
-                break
-        return _Search([*harmless, *harmful], refusals, without)
+        found = _Found(self.args.enough_of(count))
+        reprieve = Reprieve(cycle.budgets(), cycle.now)
+        nodes = cycle.resolvable_nodes(int(cycle.chance() * count))
+        while not found.is_enough() and (
+            turn := list(islice(_with_pods(nodes, cycle, pod.priority, found), found.missing))
+        ):
+            rooms = cycle.make_room(turn, reprieve.order)
+            for node, room in zip(turn, rooms, strict=True):
+                helps = room.status.code is Code.SUCCESS
+                found.add(reprieve.candidate(node.node_name, room.pods) if helps else room.status)
+                if found.is_enough():
+                    break
+        return _Search([*found.harmless, *found.harmful], found.refusals, found.without_victims)
+
+
+def _with_pods(nodes: Iterator[str], cycle: FailedCycle, priority: int, found: _Found) -> Iterator[NodePods]:
+    """The nodes from which a pod of this priority can make others go, and with which pods; the others are counted."""
+    for node_name in nodes:
+        lower = cycle.pods_below(node_name, priority)
+        if lower:
+            yield NodePods(node_name, lower)
+        else:
+            found.without_victims += 1
 
 
 def _ineligible(pod: PodInfo, cycle: FailedCycle) -> str:
@@ -131,11 +166,6 @@ def _ineligible(pod: PodInfo, cycle: FailedCycle) -> str:
         return ""
     lower = cycle.pods_below(node_name, pod.priority)
     return TERMINATING if any(is_terminating_victim(other.pod) for other in lower) else ""
-
-
-def _from(nodes: Sequence[str], offset: int) -> Iterable[str]:
-    yield from nodes[offset:]
-    yield from nodes[:offset]
 
 
 def _nowhere(search: _Search, node_count: int) -> str:

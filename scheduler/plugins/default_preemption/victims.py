@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeAlias
 
 from scheduler.api.objects import Pod
 from scheduler.framework.disruption import Budget
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import Candidate, NodeTrial
+from scheduler.framework.pod_kind import PodKind
+from scheduler.framework.post_filter import Candidate
 from scheduler.framework.status import Code, Status
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -42,8 +44,12 @@ def is_terminating_victim(pod: Pod) -> bool:
     return False
 
 
+_Covering: TypeAlias = dict[PodKind, tuple[int, ...]]
+"""Places of the budgets that are about pods of a kind, among those of its namespace; worked out once a kind."""
+
+
 def split_by_budgets(
-    pods: Iterable[PodInfo], budgets: Mapping[str, Sequence[Budget]]
+    pods: Iterable[PodInfo], budgets: Mapping[str, Sequence[Budget]], covering: _Covering | None = None
 ) -> tuple[list[PodInfo], list[PodInfo]]:
     """Pods, the most important first, whose loss would break a budget, and the others.
 
@@ -51,57 +57,61 @@ def split_by_budgets(
 
     Args:
         budgets: by namespace.
+        covering: what is known of these budgets, and will be.
     """
+    known: _Covering = {} if covering is None else covering
     left: dict[str, list[int]] = {}
     violating: list[PodInfo] = []
     others: list[PodInfo] = []
     for pod in pods:
-        namespace = pod.pod.metadata.namespace
-        of_namespace = budgets.get(namespace, ())
-        remaining = left.setdefault(namespace, [budget.allowed for budget in of_namespace])
+        kind = pod.kind
+        of_namespace = budgets.get(kind.namespace, ())
+        places = known.get(kind)
+        if places is None:
+            covers = (number for number, budget in enumerate(of_namespace) if budget.covers(pod.pod))
+            places = known[kind] = tuple(covers)
         breaks = False
-        for index, budget in enumerate(of_namespace):
-            if budget.charges(pod.pod):
-                remaining[index] -= 1
-                if remaining[index] < 0:
+        if places:
+            remaining = left.setdefault(kind.namespace, [budget.allowed for budget in of_namespace])
+            for place in places:
+                if of_namespace[place].has_counted(pod.pod):
+                    continue
+                remaining[place] -= 1
+                if remaining[place] < 0:
                     breaks = True
                     break
         (violating if breaks else others).append(pod)
     return violating, others
 
 
-def select_victims(
-    node_name: str,
-    lower: Sequence[PodInfo],
-    trial: NodeTrial,
-    budgets: Mapping[str, Sequence[Budget]],
-    now: float,
-) -> Candidate | Status:
-    """The fewest important pods that have to go; a status says why it would not help if all of ``lower`` went.
-
-    First all of them go. Then they are spared, one at a time, for as long as the pod still fits: those first whose loss would
-    break a budget, and the more important before the others.
+class Reprieve:
+    """Who is spared first where pods have to go from a node: those whose loss would break a budget, and the more important ones
+    before the others.
 
     Args:
-        lower: pods on the node of a lower priority than that of the pod that needs room; at least one.
         budgets: by namespace.
     """
-    for pod in lower:
-        trial.remove(pod)
-    status = trial.status()
-    if status.code is not Code.SUCCESS:
-        return status
-    violating, others = split_by_budgets(by_importance(lower, now), budgets)
-    broken = [pod for pod in violating if not _is_spared(pod, trial)]
-    lost = [pod for pod in others if not _is_spared(pod, trial)]
-    if not broken and not lost:
-        return Status(Code.ERROR, (f'expected at least one victim pod on node "{node_name}"',))
-    return Candidate(node_name, tuple(by_importance((*broken, *lost), now)), len(broken))
 
+    def __init__(self, budgets: Mapping[str, Sequence[Budget]], now: float) -> None:
+        self._budgets = budgets
+        self._now = now
+        self._covering: _Covering = {}
+        self._violating: set[str] = set()
 
-def _is_spared(pod: PodInfo, trial: NodeTrial) -> bool:
-    trial.restore(pod)
-    if trial.status().code is Code.SUCCESS:
-        return True
-    trial.remove(pod)
-    return False
+    def order(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
+        """All pods of a node that may go, in the order in which they are spared."""
+        ranked = by_importance(pods, self._now)
+        if not self._budgets:
+            return ranked
+        violating, others = split_by_budgets(ranked, self._budgets, self._covering)
+        self._violating.update(pod.uid for pod in violating)
+        return [*violating, *others]
+
+    def candidate(self, node_name: str, lost: tuple[PodInfo, ...]) -> Candidate | Status:
+        """The node with those of the pods that could not be spared, in the same order."""
+        if not lost:
+            return Status(Code.ERROR, (f'expected at least one victim pod on node "{node_name}"',))
+        violations = sum(pod.uid in self._violating for pod in lost) if self._violating else 0
+        if violations and violations < len(lost):
+            lost = tuple(by_importance(lost, self._now))
+        return Candidate(node_name, lost, violations)

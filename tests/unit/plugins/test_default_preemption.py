@@ -14,7 +14,6 @@ from scheduler.api.objects import (
     PodStatus,
     TopologySpreadConstraint,
 )
-from scheduler.cache.cache import CachedPod
 from scheduler.framework.disruption import Budget
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.post_filter import Candidate
@@ -300,30 +299,30 @@ def test_enough_nodes_are_tried_from_a_place_by_chance_on(offset: float, node: s
 
 
 class CountingCore(PreemptingCore):
-    """Counts the nodes from which pods were taken to see what would be."""
+    """Counts the nodes of which is asked what would be."""
 
     def __init__(self, **args: int) -> None:
-        names = [f"n{number}" for number in range(6)]
+        names = [f"n{number}" for number in range(40)]
         super().__init__(nodes=names, **args)
         self.pods(*(seated(f"p-{name}", name) for name in names))
         self.tried: list[str] = []
         cache = self.state.cache
-        take_out = cache.take_out
+        pods_below = cache.pods_below
 
-        def noted(uid: str) -> CachedPod:
-            known = take_out(uid)
-            self.tried.append(known.node_name)
-            return known
+        def noted(node_name: str, priority: int) -> list[PodInfo]:
+            self.tried.append(node_name)
+            return pods_below(node_name, priority)
 
-        cache.take_out = noted  # type: ignore[method-assign]
+        cache.pods_below = noted  # type: ignore[method-assign]
 
 
-def test_no_more_nodes_are_tried_than_enough() -> None:
-    core = CountingCore(min_candidate_nodes_percentage=0, min_candidate_nodes_absolute=2)
+@pytest.mark.parametrize(("enough", "tries"), [(2, 16), (20, 20)])
+def test_no_more_nodes_are_tried_than_enough_or_than_cost_next_to_nothing_together(enough: int, tries: int) -> None:
+    core = CountingCore(min_candidate_nodes_percentage=0, min_candidate_nodes_absolute=enough)
+    core.state.chance = lambda: 0.0
     tried(core)
 
-    # From each the one pod is taken, put back, and taken again, as it cannot be spared.
-    assert len(set(core.tried)) == 2
+    assert core.tried == [f"n{number}" for number in range(tries)]
 
 
 def test_no_node_is_tried_for_a_pod_that_no_other_is_below() -> None:
@@ -333,7 +332,7 @@ def test_no_node_is_tried_for_a_pod_that_no_other_is_below() -> None:
 
     assert core.tried == []
     assert result.message.endswith(
-        "preemption: 0/6 nodes are available: 6 No preemption victims found for incoming pod."
+        "preemption: 0/40 nodes are available: 40 No preemption victims found for incoming pod."
     )
 
 

@@ -51,7 +51,7 @@ def cache() -> Cache:
 
 def test_pods_that_are_taken_away_leave_room_until_they_are_put_back(cache: Cache) -> None:
     a, b = (known.pod for known in cache.pods_on("n1"))
-    with row_trial(evaluated(FIT, info("p", "2"), cache), cache, "n1", ()) as trial:
+    with row_trial(evaluated(FIT, info("p", "2"), cache).trial_filters(), cache, "n1", ()) as trial:
         assert trial.status() == NO_CPU
         trial.remove(a)
         assert trial.status() == NO_CPU
@@ -65,7 +65,7 @@ def test_pods_that_are_taken_away_leave_room_until_they_are_put_back(cache: Cach
 
 def test_in_the_end_all_is_as_before(cache: Cache) -> None:
     before = {known.pod.uid: known for known in cache.pods_on("n1")}
-    with row_trial(evaluated(FIT, info("p"), cache), cache, "n1", ()) as trial:
+    with row_trial(evaluated(FIT, info("p"), cache).trial_filters(), cache, "n1", ()) as trial:
         for known in before.values():
             trial.remove(known.pod)
         assert cache.pods_on("n1") == []
@@ -76,7 +76,7 @@ def test_in_the_end_all_is_as_before(cache: Cache) -> None:
 
 @pytest.mark.parametrize(("cpu", "status"), [("1", SUCCESS), ("2", NO_CPU)])
 def test_pods_that_are_nominated_there_count(cache: Cache, cpu: str, status: Status) -> None:
-    with row_trial(evaluated(FIT, info("p", cpu), cache), cache, "n1", [info("ahead", "2")]) as trial:
+    with row_trial(evaluated(FIT, info("p", cpu), cache).trial_filters(), cache, "n1", [info("ahead", "2")]) as trial:
         trial.remove(cache.pods_on("n1")[1].pod)
         assert trial.status() == status
 
@@ -84,11 +84,11 @@ def test_pods_that_are_nominated_there_count(cache: Cache, cpu: str, status: Sta
 def test_a_plugin_that_fails_is_an_error_of_the_node(cache: Cache) -> None:
     failing = named(Filter, "Failing", refuses=("n1",), reason=Reason("boom", Code.ERROR))
     fine = evaluated(make_profile(NodeResourcesFit(), failing), info("p", "5"), cache)
-    with row_trial(fine, cache, "n1", ()) as trial:
+    with row_trial(fine.trial_filters(), cache, "n1", ()) as trial:
         # Fit says no before it comes to that.
         assert trial.status().code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
     failing.error = RuntimeError("boom")
-    with row_trial(_closed(make_profile(failing), cache), cache, "n1", ()) as trial:
+    with row_trial(_closed(make_profile(failing), cache).trial_filters(), cache, "n1", ()) as trial:
         assert trial.status() == Status(Code.ERROR, ('running "Failing" filter plugin: boom',), "Failing")
 
 
@@ -102,7 +102,7 @@ def test_where_prefilter_refuses_for_now_every_node_can_be_tried(cache: Cache) -
     evaluation = _closed(FIT, cache)
 
     assert evaluation.resolvable_rows().tolist() == [0]
-    with row_trial(evaluation, cache, "n1", ()) as trial:
+    with row_trial(evaluation.trial_filters(), cache, "n1", ()) as trial:
         assert trial.status() == NO_CPU
         trial.remove(cache.pods_on("n1")[1].pod)
         assert trial.status() == SUCCESS
@@ -137,7 +137,7 @@ def test_with_all_plugins_a_trial_says_what_a_cluster_without_the_pods_says() ->
         node = random.choice(list(NODES))
         here = {known.pod.pod.metadata.name: known.pod for known in cache.pods_on(node)}
         gone: set[str] = set()
-        with row_trial(evaluation, cache, node, ()) as trial:
+        with row_trial(evaluation.trial_filters(), cache, node, ()) as trial:
             for _ in range(2 * len(here)):
                 name = random.choice(list(here))
                 if name in gone:
