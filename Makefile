@@ -28,7 +28,7 @@ demo: setup ## run the main job on simulated nodes (ARGS='--nodes 50 --pods 500'
 .PHONY: test
 test: lint layers types ## lint, layers, types and all tests that need no cluster (ARGS='-k words' for pytest)
 	@echo "== test: unit, story, edge, contract, conformance and docs rings"
-	@$(BIN)/pytest -n auto --dist worksteal -m "not cluster and not chart" $(ARGS)
+	@$(BIN)/pytest -n auto --dist worksteal -m "not cluster and not prometheus and not chart" $(ARGS)
 
 .PHONY: lint
 lint: setup ## check rules and format with ruff
@@ -81,6 +81,15 @@ chart-files: setup ## write what the chart and deploy/manifests have from elsewh
 test-chart: setup ## lint the Helm chart, render it with the real helm and give it to a real API server (ARGS='-k rights' for pytest)
 	@REPRISE_HELM="$$(tools/chart/build.sh)" && KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && \
 		export REPRISE_HELM KUBEBUILDER_ASSETS && $(BIN)/pytest -m chart $(ARGS)
+
+.PHONY: dashboards
+dashboards: setup ## write deploy/dashboards/ from the code in tools/dashboards/
+	@$(BIN)/python -m tools.dashboards
+
+.PHONY: test-prometheus
+test-prometheus: setup ## ask a real Prometheus, beside the real kube-scheduler, what boards and alerts ask (ARGS='-k alerts' for pytest)
+	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
+		$(BIN)/pytest -m prometheus $(ARGS)
 
 .PHONY: test-parity
 test-parity: setup ## tell scripts to kube-scheduler, twice, and to Reprise, on a real API server (ARGS='--only gates', ARGS=--help)

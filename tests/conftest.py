@@ -18,6 +18,7 @@ RINGS = {
     "conformance": ("conformance", 60),
     "docs": ("docs", 60),
     "chart": ("chart", 120),
+    "prometheus": ("prometheus", 180),
     "integration": ("cluster", 240),
 }
 

@@ -387,7 +387,8 @@ async def test_what_waits_is_as_old_as_its_oldest_stimulus() -> None:
     assert (straw.loop.waiting(), straw.loop.lag_seconds()) == (0, 0.0)
     straw.loop.deliver(NodeDeleted(now=START - 3.0, name="a", uid=""))
     straw.loop.deliver(NodeDeleted(now=START - 1.0, name="b", uid=""))
-    assert (straw.loop.waiting(), straw.loop.lag_seconds()) == (2, pytest.approx(3.0))
+    assert straw.loop.waiting() == 2
+    assert straw.loop.lag_seconds() == pytest.approx(3.0)
 
     async with straw.running():
         await settle()
