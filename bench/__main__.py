@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import compare, contestants, crowd, decide, report, soak, workload
+from bench import compare, contestants, crowd, decide, preempting, report, soak, workload
 
 QUICK_ROUNDS, ROUNDS = 1, 3
 NODES, PODS = 1000, 2000
 CROWD_NODES, CROWD_BLOCKS = 60, 5
 SOAK_MINUTES = 15
+PREEMPT_NODES, PREEMPT_PODS, PREEMPT_ROUNDS = (1000, 5000), 50, 3
 DECIDE_NODES, DECIDE_PODS, DECIDE_ROUNDS = (100, 5000, 15000), 2000, 5
 
 
@@ -50,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     )
     comparing.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
     _add_decide(commands)
+    _add_preempt(commands)
     _add_crowd(commands)
     _add_soak(commands)
     reporting = commands.add_parser(
@@ -79,6 +81,30 @@ def _add_decide(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--rounds", type=_positive, default=DECIDE_ROUNDS, metavar="N", help=f"rounds (default: {DECIDE_ROUNDS})"
     )
     deciding.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
+
+
+def _add_preempt(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    sizes = ",".join(map(str, PREEMPT_NODES))
+    preempts = commands.add_parser(
+        "preempt",
+        help="time decisions that make room by preemption, without any API server",
+        description="Runs `reprise bench preempt` for each number of nodes in turn, in rounds, each time in a new process; "
+        "every figure is the median of the rounds.",
+    )
+    preempts.add_argument(
+        "--nodes",
+        type=_several,
+        default=list(PREEMPT_NODES),
+        metavar="N,N",
+        help=f"numbers of nodes (default: {sizes})",
+    )
+    preempts.add_argument(
+        "--pods", type=_positive, default=PREEMPT_PODS, metavar="N", help=f"decisions a case (default: {PREEMPT_PODS})"
+    )
+    preempts.add_argument(
+        "--rounds", type=_positive, default=PREEMPT_ROUNDS, metavar="N", help=f"rounds (default: {PREEMPT_ROUNDS})"
+    )
+    preempts.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
 
 
 def _add_crowd(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -141,6 +167,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return report.run(check=options.check)
     if options.command == "decide":
         return decide.run(options)
+    if options.command == "preempt":
+        return preempting.run(options)
     if options.command == "crowd":
         return crowd.run(options)
     if options.command == "soak":

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from bench import preempting
 from bench.contestants import DESCRIPTIONS
 from bench.decisions import DECIDE_HEADINGS, Decisions, decide_rows
 from bench.figures import Result, medians
 from bench.machine import Machine
+from bench.preempting import Preempting
 from bench.table import HEADINGS, RATIO_HEADINGS, markdown, ratio_rows, rows
 
 ROOT = Path(__file__).parent.parent
@@ -23,8 +25,8 @@ EXIT_FAILURE = 1
 _INTRODUCTION = f"""\
 # Benchmarks
 
-This page is generated: `{COMMAND}` writes it from the files in `bench/results/`, which `make bench-compare` and
-`python -m bench decide` wrote with `--results bench/results`. Figures of one table were measured in one run on one machine; across
+This page is generated: `{COMMAND}` writes it from the files in `bench/results/`, which `make bench-compare`
+and the other commands of `python -m bench` wrote with `--results bench/results`. Figures of one table were measured in one run on one machine; across
 tables only ratios mean anything.
 """
 
@@ -65,7 +67,16 @@ One decision is what happens to one pod from the queue to the instructions, the 
 the API server, queueing and writing are not. *Cold*: the batch cache is off and every node is evaluated. *Warm*: with the cache.
 """
 
-AnyResult = Result | Decisions
+_PREEMPTING = """\
+## Preemption
+
+One decision on a pod for which nothing is free, from the queue to the victims: all nodes are evaluated, pods of lower priority are
+found on as many nodes as are enough to choose from (a tenth of all, or 100), and the node is chosen whose victims hurt least. Each
+pod is of a shape that was not seen before. With anti-affinity to other pods each of these nodes is tried by itself; in the other cases all are
+tried together.
+"""
+
+AnyResult = Result | Decisions | Preempting
 
 
 def render(results: Iterable[AnyResult]) -> str:
@@ -73,8 +84,9 @@ def render(results: Iterable[AnyResult]) -> str:
     results = list(results)
     described = "\n".join(f"- **{name}**: {text}" for name, text in DESCRIPTIONS.items())
     decided = [_decisions(one) for one in results if isinstance(one, Decisions)]
+    preempted = [_preempting(one) for one in results if isinstance(one, Preempting)]
     compared = [_section(one) for one in results if isinstance(one, Result)]
-    parts = [_INTRODUCTION, *decided, *compared, _METHOD.format(contestants=described)]
+    parts = [_INTRODUCTION, *decided, *preempted, *compared, _METHOD.format(contestants=described)]
     return "\n".join(parts)
 
 
@@ -131,6 +143,18 @@ def _decisions(result: Decisions) -> str:
 {markdown(DECIDE_HEADINGS, decide_rows(result))}
 
 Microseconds; {result.pods:,} pods a case.
+
+{made}
+"""
+
+
+def _preempting(result: Preempting) -> str:
+    made = _made(result.command, result.recorded_on, result.round_count, result.machine, result.others_cores)
+    return f"""\
+{_PREEMPTING}
+{markdown(preempting.HEADINGS, preempting.rows(result))}
+
+Milliseconds; {result.pods:,} decisions a case.
 
 {made}
 """

@@ -204,6 +204,22 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument("--shapes", type=_positive, default=100, metavar="N", help="shapes of them (default: 100)")
     command.add_argument("--nodes", type=_positive, default=100, metavar="N", help="nodes (default: 100)")
     command.add_argument("--output", choices=("text", "json"), default="text", help="json prints one line")
+    command = _command(
+        kinds,
+        "preempt",
+        "measure decisions that make room for a pod, without any API server",
+        "All nodes are full of pods of lower priority. Milliseconds.",
+        _bench_preempt,
+    )
+    command.add_argument("--nodes", type=_positive, default=5000, metavar="N", help="nodes (default: 5000)")
+    command.add_argument("--pods", type=_positive, default=50, metavar="N", help="decisions a case (default: 50)")
+    command.add_argument("--output", choices=("text", "json"), default="text", help="json prints one line a case")
+
+
+def _bench_preempt(options: argparse.Namespace) -> int:
+    from scheduler.app import bench_preempt
+
+    return bench_preempt.run(options)
 
 
 def _bench_queue(options: argparse.Namespace) -> int:

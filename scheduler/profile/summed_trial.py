@@ -56,7 +56,7 @@ class _Kinds:
     def values(self, quantity: _Quantity, measure: Callable[[PodInfo], int]) -> IntArray:
         """How much of a quantity a pod of each kind takes, by number."""
         known = self._values.get(quantity)
-        if known is None or len(known) <= len(self._pods):
+        if known is None:
             known = self._values[quantity] = np.array([0, *map(measure, self._pods)], np.int64)
         return known
 

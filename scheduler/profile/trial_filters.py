@@ -28,7 +28,8 @@ class TrialColumn:
     def __init__(self, column: FilterColumn, pod: PodInfo, table: NodeTable, *, anew: bool) -> None:
         self.hears = column.facets | column.input_facets
         """A change of these can change a verdict."""
-        self._beyond_sums = column.facets & ~SUMMED | column.input_facets
+        # PreFilter runs over all nodes and may look at each, and nobody tells it of other sums.
+        self._beyond_sums = self.hears if anew else self.hears & ~SUMMED | column.input_facets
         self._column = column
         self._pod = pod
         self._table = table

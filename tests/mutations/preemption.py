@@ -190,8 +190,6 @@ MUTANTS = (
             "        key: object = (id(amounts), ports) if ports else id(amounts)\n",
             "        key: object = id(amounts)\n",
         ),
-        # Kinds that came later are not measured.
-        (" or len(known) <= len(self._pods)", ""),
         # What could not stay stays, or what stays is away.
         ("np.where(stays, values[self._back], 0)", "values[self._back]"),
         ("            np.subtract(away, np.where(stays, values[self._back], 0), out=away)\n", "            pass\n"),

@@ -7,9 +7,10 @@ import msgspec
 import pytest
 
 from bench.__main__ import main, parser
-from bench.decide import DecideError, measure, write
+from bench.decide import measure, write
 from bench.decisions import CaseFigures, DecideRound, Decisions, decide_rows, medians
 from bench.figures import Result
+from bench.own_command import CommandError
 from bench.report import read_results, render
 from tests.unit.bench.test_figures import MACHINE, make_result, make_round
 
@@ -91,7 +92,7 @@ def test_what_the_command_prints_is_what_is_kept(tmp_path: Path) -> None:
     ],
 )
 def test_a_command_that_fails_is_an_error_with_its_own_words(script: str, complaint: str) -> None:
-    with pytest.raises(DecideError) as caught:
+    with pytest.raises(CommandError) as caught:
         measure(1, 3, 4, command=(sys.executable, "-c", script))
 
     assert str(caught.value).startswith(f"reprise bench decide --nodes=3 --pods=4 --output=json {complaint}")

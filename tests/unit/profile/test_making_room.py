@@ -14,19 +14,24 @@ import msgspec
 import numpy as np
 import pytest
 
-from scheduler.api.objects import ContainerPort, Pod, PodStatus
+from scheduler.api.objects import ContainerPort, Pod, PodStatus, Volume
+from scheduler.api.volume_sources import AWSElasticBlockStoreVolumeSource
 from scheduler.cache.cache import Cache, CachedPod
 from scheduler.cache.summed_view import SUMMED
 from scheduler.cache.views import NEEDS, summed_view_of
+from scheduler.framework import ops
 from scheduler.framework.disruption import Budget
 from scheduler.framework.facet import Facet
-from scheduler.framework.plugin import PreFilterResult
+from scheduler.framework.ops import Masks
+from scheduler.framework.plugin import CycleState, PreFilterPlugin, PreFilterResult
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.post_filter import NodePods, Room
 from scheduler.framework.status import SUCCESS, Code, Reason, Status
+from scheduler.framework.view import NodeView
 from scheduler.plugins.default_preemption.victims import Reprieve
 from scheduler.plugins.node_ports import NodePorts
 from scheduler.plugins.node_resources_fit import NodeResourcesFit
+from scheduler.plugins.volume_restrictions import VolumeRestrictions
 from scheduler.profile import making_room, summed_trial
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.making_room import make_room, room_on
@@ -35,7 +40,7 @@ from scheduler.profile.trial_filters import TrialFilters
 from tests.support.builders import make_container, make_node, make_pod
 from tests.support.core_run import changed, default_profiles
 from tests.support.preemption import make_budget
-from tests.support.scripted_plugins import Filter, PreFilter, make_profile, named, rejected
+from tests.support.scripted_plugins import Filter, make_profile, named, rejected
 from tests.unit.profile.test_nominated_properties import HOSTNAME, NODES, ZONE, random_pod
 from tests.unit.profile.test_trial import evaluated, info
 
@@ -174,6 +179,19 @@ def test_with_other_sums_a_view_shows_what_it_would_show_of_a_table_without_the_
         assert shown == expected, seed
 
 
+def test_a_sum_that_is_asked_for_late_knows_what_is_back_by_then() -> None:
+    pods = [[info("a", "1"), info("b", "2")]]
+    kinds = summed_trial._Kinds()
+    sums = summed_trial._Sums(kinds, kinds.matrix(pods), kinds.matrix([[]]))
+    sums.put_back(0)
+    sums.settle(np.array([True]))
+    sums.put_back(1)
+
+    assert sums.requested("cpu").tolist() == [0]
+    sums.settle(np.array([False]))
+    assert sums.requested("cpu").tolist() == [-2000]
+
+
 class _Both(Filter):
     name = "Both"
     facets = Facet.RESOURCES | Facet.PORTS
@@ -216,6 +234,36 @@ def test_nominated_pods_have_to_have_room_too() -> None:
     assert rooms == {"n1": ["b-n1"], "n2": ["a-n2", "b-n2"], "n3": ["b-n3"]}
 
 
+def test_what_only_nominated_pods_bring_is_looked_at_as_well() -> None:
+    disk = Volume(name="disk", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="vol-1"))
+    profile = make_profile(VolumeRestrictions(), NodeResourcesFit())
+    rooms = rooms_of(
+        profile, three_full_nodes(), info("p", "2", volumes=[disk]), n2=[info("ahead", "1", volumes=[disk])]
+    )
+
+    taken = Status(Code.UNSCHEDULABLE, ("node(s) had no available disk",), "VolumeRestrictions")
+    assert rooms == {"n1": ["b-n1"], "n2": taken, "n3": ["b-n3"]}
+
+
+def test_the_node_has_to_take_the_pod_without_the_nominated_ones_as_well() -> None:
+    """Such a rule is rare: this one wants a node to have a pod already."""
+    rooms = rooms_of(make_profile(InCompany()), three_full_nodes(), info("p"), n2=[info("ahead")])
+
+    alone = Status(Code.UNSCHEDULABLE, ("alone",), "InCompany")
+    assert rooms == {"n1": alone, "n2": alone, "n3": alone}
+
+
+class InCompany(Filter):
+    """Refuses nodes without pods."""
+
+    name = "InCompany"
+    facets = Facet.RESOURCES
+    reason = Reason("alone", Code.UNSCHEDULABLE)
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Masks:
+        return ops.bit(nodes.pod_count < 1, 0)
+
+
 def test_a_nominated_pod_that_is_on_a_node_by_now_is_not_counted_twice() -> None:
     cache = three_full_nodes()
     cache.apply_node(make_node("n4"))
@@ -251,11 +299,20 @@ def test_a_failure_is_that_of_the_node_on_which_it_is_reached() -> None:
     assert rooms[1].status == Status(Code.ERROR, ('running "Failing" filter plugin: boom',), "Failing")
 
 
-def test_where_prefilter_refuses_for_now_nodes_are_tried_together_all_the_same() -> None:
-    first = named(PreFilter, "First", result=PreFilterResult(rejected("not now")))
-    rooms = rooms_of(make_profile(first, NodeResourcesFit()), three_full_nodes(), info("p", "2"))
+class Crowded(PreFilterPlugin, Filter):
+    """Takes no pod while there are more than four in the cluster."""
 
-    assert rooms == {"n1": ["b-n1"], "n2": ["b-n2"], "n3": ["b-n3"]}
+    name = "Crowded"
+    facets = Facet.RESOURCES
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult:
+        return PreFilterResult(rejected("crowded") if np.sum(nodes.pod_count) > 4 else SUCCESS)
+
+
+def test_where_prefilter_refuses_for_now_it_is_asked_again_without_the_pods_of_each_node() -> None:
+    rooms = rooms_of(make_profile(Crowded(), NodeResourcesFit()), three_full_nodes(), info("p", "2"))
+
+    assert rooms == {"n1": ["a-n1", "b-n1"], "n2": ["a-n2", "b-n2"], "n3": ["a-n3", "b-n3"]}
 
 
 def test_pods_without_ports_do_not_free_one() -> None:
