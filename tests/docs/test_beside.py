@@ -11,6 +11,14 @@ def test_the_figures_on_the_page_are_those_of_the_kept_result() -> None:
     assert crowd.render(crowd.read()) in text(DOCUMENT), "put there what `python -m bench crowd` prints"
 
 
+def test_the_page_says_that_places_can_be_taken_twice_and_how_to_split_nodes() -> None:
+    """kubernetes-sigs/scheduler-plugins#382: a second scheduler is only told of as not for production; here it is told how often and what helps."""
+    page = text(DOCUMENT)
+    assert all(
+        each in page for each in ("twice", "nodeSelector", "taint", "scheduler_kubelet_rejections_total", "Split")
+    ), page
+
+
 def test_the_kept_result_is_of_both_pairs_for_as_many_rounds() -> None:
     kept = crowd.read()
     assert kept.pairs.keys() == PAIRS.keys()

@@ -14,11 +14,19 @@ from tests.support.control_plane import ControlPlane
 from tests.support.controller_manager import ControllerManager
 from tests.support.kube_scheduler import KubeScheduler
 from tests.support.kwok import Kwok
-from tests.support.reprise_process import RepriseProcess
+from tests.support.reprise_process import RepriseProcess, take_uncompared
 
 StartKubeScheduler = Callable[..., KubeScheduler]
 StartReprise = Callable[..., RepriseProcess]
 Say = Callable[[str], None]
+
+
+@pytest.fixture(autouse=True)
+def _what_is_known_at_the_end_is_what_there_is() -> Iterator[None]:
+    """No test forgets to look: who was killed is followed by one of whom it is looked at."""
+    yield
+    left = take_uncompared()
+    assert left == [], f"{left} ended and nobody looked at what was known: compare the scheduler that follows"
 
 
 @pytest.fixture(scope="session")
@@ -70,10 +78,7 @@ def start_kube_scheduler(fresh_cluster: ControlPlane) -> Iterator[StartKubeSched
 
 @pytest.fixture
 def start_reprise(fresh_cluster: ControlPlane) -> Iterator[StartReprise]:
-    """Start the scheduler, ready, with what `RepriseProcess` takes; it ends with the test if the test did not end it.
-
-    What it knows at the end is compared with what the API server has.
-    """
+    """Start the scheduler, ready, with what `RepriseProcess` takes; it ends with the test if the test did not end it."""
     with ExitStack() as stack:
 
         def start(*given: Any, **options: Any) -> RepriseProcess:

@@ -8,7 +8,7 @@ from tests.integration.conftest import StartReprise
 from tests.support.api_client import ApiClient
 from tests.support.control_plane import ControlPlane
 from tests.support.manifests import node_manifest, pod_manifest
-from tests.support.reprise_process import COMMAND, COMPARED, KUBE_DOCUMENT, REPRISE_DOCUMENT
+from tests.support.reprise_process import COMMAND, COMPARED, KUBE_DOCUMENT, REPRISE_DOCUMENT, take_uncompared
 from tests.support.resources import NODES
 
 
@@ -42,3 +42,21 @@ def test_the_command_asks_the_page(fresh_cluster: ControlPlane, admin: ApiClient
         "",
     )
     assert admin.list_objects(NODES)
+
+
+def test_a_scheduler_is_compared_before_it_is_stopped(start_reprise: StartReprise) -> None:
+    reprise = start_reprise()
+    assert reprise.stop() == 0
+
+    assert [line["same"] for line in reprise.lines(COMPARED)] == [True]
+    assert take_uncompared() == []
+
+
+def test_of_one_that_was_killed_the_next_has_to_be_compared(start_reprise: StartReprise) -> None:
+    first = start_reprise()
+    first.kill()
+    assert take_uncompared() == ["reprise"]
+
+    start_reprise(name="second").kill()
+    start_reprise(name="third").compare_with_cluster()
+    assert take_uncompared() == []

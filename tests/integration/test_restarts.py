@@ -104,7 +104,7 @@ def test_a_scheduler_that_is_asked_to_end_finishes_its_binds(waiting: ApiClient,
     with waiting.watch(PODS) as pods:
         first = start_reprise(tells_story=True)
         wait_for_binds(pods, SOME)
-        code = first.stop()
+        code = first.stop(compares=False)
         before = bound_pods(waiting)
         [stopped] = first.lines("stopped")
         assert (code, stopped["unfinished_binds"], stopped["unfinished_events"]) == (0, 0, 0)

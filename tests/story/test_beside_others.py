@@ -52,7 +52,7 @@ def test_every_foreign_pod_counts_whoever_placed_it() -> None:
 
 
 def test_a_replica_set_on_a_node_that_refuses_is_not_refused_over_and_over() -> None:
-    """kubernetes/kubernetes#106419: a pod refused with OutOfcpu was made anew as fast as it was refused.
+    """kubernetes/kubernetes#42433, kubernetes/kubernetes#106419: a pod refused with OutOfcpu was made anew as fast as it was refused.
 
     The kubelet of "liar" holds CPUs back that the API does not show; it is the best node all the same. In ten minutes a
     ReplicaSet that wants one pod asks it at 0 s, 10 s, 30 s, 70 s, 150 s, 310 s and no more often.

@@ -16,7 +16,10 @@ from scheduler.core.cycle import CycleResult
 from scheduler.core.instruction import BindPod, Instruction, PatchPodStatus, PreemptPod
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.story import Header, RecordingScheduler, replay
+from scheduler.framework.binding import PermitAnswer
+from scheduler.framework.status import Code, Status
 from scheduler.queue.backoff import Backoff
+from tests.support.binding_plugins import scripted
 from tests.support.builders import make_node
 from tests.support.core_run import changed, on_node
 from tests.support.preemption import (
@@ -200,6 +203,35 @@ def test_the_preemptor_is_deleted_and_the_room_is_for_others(cluster: ObedientCl
 
     assert cluster.on("n1") == {"next"}
     assert not cluster.core.state.queue.nominator.node_of
+
+
+def test_a_victim_that_was_gone_already_does_not_hold_the_pod_back(cluster: ObedientCluster) -> None:
+    """kubernetes/kubernetes#141694: there was no event any more, and the preemptor was parked for five minutes."""
+    cluster.put(seated("victim"), urgent())
+    cluster.decide_all()
+    del cluster.pods["default-victim"]  # gone, and the watch has not said so
+    cluster.carry_out()
+    cluster.now += 1.0
+    cluster.core.pod_gone(seated("victim"), at=cluster.now)
+    cluster.decide_all()
+    cluster.carry_out()
+
+    assert cluster.on("n1") == {"urgent"}
+
+
+def test_a_victim_that_waits_on_permit_leaves_its_place_at_once() -> None:
+    """kubernetes/kubernetes#140082: it was only told in memory to go, so no deletion ever woke the preemptor."""
+    wait = PermitAnswer(Status(Code.WAIT), 600.0)
+    cluster = ObedientCluster(PreemptingCore(scripted("Slow", [], only="low", permitted=wait)))
+    cluster.put(urgent("low", priority=1))
+    cluster.decide_all()
+    assert cluster.asked == []
+    cluster.put(urgent())
+    cluster.decide_all()
+    cluster.carry_out()
+
+    assert (cluster.on("n1"), cluster.lost) == ({"urgent"}, [])
+    cluster.core.state.cache.validate()
 
 
 def test_two_that_want_one_node_get_it_one_after_the_other(cluster: ObedientCluster) -> None:

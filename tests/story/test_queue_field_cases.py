@@ -1,6 +1,6 @@
 """Where users found pods that waited for ever, or were forgotten, told to the scheduler from the first pod to the last.
 
-Each test names the thread of kubernetes/kubernetes or scheduler-plugins that it comes from.
+Those that come from a thread of somebody name it.
 """
 
 from __future__ import annotations
@@ -54,11 +54,9 @@ def waits(core: Core, pod: Pod, at: float = 0.0) -> Pod:
     return pod
 
 
-# PR#139162: gated pods were left out of the flush of pods that wait for too long.
-
-
 # trap: a-gated-pod-hears-of-its-gate-only
 def test_the_flush_asks_the_gates_of_pods_that_nothing_has_woken() -> None:
+    """kubernetes/kubernetes#139162: gated pods were left out of the flush of pods that wait for too long."""
     closed = gate()
     core = Core([make_profile(closed, Filter())])
     pod = make_pod()
@@ -73,10 +71,8 @@ def test_the_flush_asks_the_gates_of_pods_that_nothing_has_woken() -> None:
     assert core.rooms(pod) == ["active"]
 
 
-# #125223, PR#125527: pods that PreEnqueue rejects were not looked at when other objects changed.
-
-
 def test_a_gate_opens_by_an_event_of_another_object() -> None:
+    """kubernetes/kubernetes#125223, kubernetes/kubernetes#125527: pods that PreEnqueue rejects were not looked at when others changed."""
     closed = gate()
     core = Core([make_profile(closed, Filter())])
     pod = make_pod()
@@ -113,10 +109,8 @@ def test_a_pod_enters_when_its_last_scheduling_gate_goes() -> None:
     assert core.decide(2.0).node_name == "n1"
 
 
-# PR#120334, PR#119105: an error was parked as a rejection because of plugins that had rejected the pod before.
-
-
 def test_an_error_backs_off_whoever_rejected_the_pod_before() -> None:
+    """kubernetes/kubernetes#120334, kubernetes/kubernetes#119105: it was parked because of plugins that had rejected the pod before."""
     listener = named(Hearing, "Listener", events=(NODE_ADD,), refuses=("n1",))
     core = Core([make_profile(listener)])
     core.nodes(make_node("n1"))
@@ -131,9 +125,6 @@ def test_an_error_backs_off_whoever_rejected_the_pod_before() -> None:
     assert core.decide(12.0).node_name == "n2"
 
 
-# PR#127427: a pod got the toleration that it lacked, and nobody looked.
-
-
 @pytest.mark.parametrize(
     "node",
     [
@@ -143,6 +134,7 @@ def test_an_error_backs_off_whoever_rejected_the_pod_before() -> None:
     ids=["taint", "cordon"],
 )
 def test_a_pod_that_gets_the_toleration_that_it_lacked_is_tried_again(node: Any) -> None:
+    """kubernetes/kubernetes#127427: for a cordon nobody looked."""
     core = Core()
     core.nodes(node)
     pod = waits(core, changed(make_pod(), version="1"))
@@ -158,9 +150,6 @@ def test_a_toleration_of_something_else_leaves_a_pod_waiting_for_a_cordoned_node
     core.pods(changed(pod, version="2", tolerations=[Toleration(key="dedicated", operator="Exists")]), at=9.0)
 
     assert core.rooms(pod) == ["unschedulable"]
-
-
-# #72122, PR#73463: an event came before the pod had been put back, and was lost.
 
 
 class Holds(PermitPlugin, EnqueueExtensions):
@@ -191,6 +180,7 @@ def reject(core: Core, pod: Pod, at: float) -> None:
 
 # trap: events-during-an-attempt
 def test_an_event_while_the_pod_is_under_way_has_it_tried_again() -> None:
+    """kubernetes/kubernetes#72122, kubernetes/kubernetes#73463: it came before the pod had been put back, and was lost."""
     core = Core([make_profile(Holds())])
     pod = held(core, make_pod())
     core.nodes(make_node("n2"), at=1.0)
@@ -217,10 +207,8 @@ def test_without_an_event_the_pod_is_parked() -> None:
     assert core.rooms(pod) == ["unschedulable"]
 
 
-# #120622, PR#126962: events were kept for ever for a pod that was skipped.
-
-
 def test_a_pod_that_is_skipped_or_deleted_under_way_keeps_no_events() -> None:
+    """kubernetes/kubernetes#120622, kubernetes/kubernetes#126962: they were kept for ever."""
     core = Core([make_profile(Holds())])
     core.pods(make_pod("going", deletion_timestamp="2026-11-30T12:00:00Z"))
     assert core.decide().outcome == "skipped"
@@ -232,10 +220,8 @@ def test_a_pod_that_is_skipped_or_deleted_under_way_keeps_no_events() -> None:
     assert (len(core.state.queue._in_flight), core.state.queue._in_flight.event_count) == (0, 0)
 
 
-# scheduler-plugins#682: pods that cannot be placed held up all others.
-
-
 def test_pods_that_cannot_be_placed_do_not_hold_up_those_behind_them() -> None:
+    """kubernetes-sigs/scheduler-plugins#682: a group of them held up all others."""
     core = Core()
     core.nodes(make_node("n1"))
     for number in range(20):
@@ -246,10 +232,8 @@ def test_pods_that_cannot_be_placed_do_not_hold_up_those_behind_them() -> None:
     assert core.state.queue.pop(1.0) is None
 
 
-# #102790, #104521: a pod whose first event was missed was found by nobody.
-
-
 def test_a_pod_that_is_first_seen_as_an_update_is_queued() -> None:
+    """kubernetes/kubernetes#102790, kubernetes/kubernetes#104521: its first event had been missed, and nobody found it."""
     core = Core()
     core.nodes(make_node("n1"))
     pod = changed(make_pod(), version="7")
@@ -260,10 +244,8 @@ def test_a_pod_that_is_first_seen_as_an_update_is_queued() -> None:
     assert core.state.queue.pop(0.0) is None
 
 
-# #28883, #49314: a bind failed and the pod, forgotten by some, stayed pending for ever.
-
-
 def test_a_pod_whose_bind_failed_is_tried_again_and_its_room_helps_others() -> None:
+    """kubernetes/kubernetes#28883, kubernetes/kubernetes#49314: forgotten by some and not by others, it stayed Pending for ever."""
     core = Core()
     core.nodes(make_node("n1"))
     pod = make_pod("first", requests={"cpu": "4"})
@@ -276,10 +258,8 @@ def test_a_pod_whose_bind_failed_is_tried_again_and_its_room_helps_others() -> N
     assert core.decide(9.0).node_name == "n1"
 
 
-# #134217, PR#134157: a pod deleted while it was being bound went on taking room.
-
-
 def test_a_pod_that_is_deleted_during_its_bind_leaves_its_room_to_who_waits_for_it() -> None:
+    """kubernetes/kubernetes#134217, kubernetes/kubernetes#134157: it went on taking room."""
     core = Core()
     core.nodes(make_node("n1"))
     pod = make_pod("first", requests={"cpu": "4"})

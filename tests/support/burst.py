@@ -134,7 +134,7 @@ def run_burst(control_plane: ControlPlane) -> Burst:
             pods.wait_until(_all_run, seconds=BOUND_SECONDS, what="every bound pod is Running")
             reprise.wait_until(lambda: _told(admin, reprise) >= POD_COUNT, seconds=30, what="every bind has its Event")
             burst.metrics = series(reprise.page("/metrics").body.decode())
-            burst.exit_code = reprise.stop(compares=True)
+            burst.exit_code = reprise.stop()
             reprise.lines()
             burst.stray_lines = reprise.stray_lines
             burst.story = reprise.story

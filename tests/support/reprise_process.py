@@ -29,12 +29,26 @@ ALONE = {"leaderElection": {"leaderElect": False}}
 REPRISE_DOCUMENT = {"apiVersion": "reprise.dev/v1alpha1", "kind": "RepriseConfiguration"}
 
 
+_uncompared: dict[Path, list[str]] = {}
+"""By the control plane's folder: those that knew the cluster and ended without a look at what they knew."""
+
+
+def take_uncompared() -> list[str]:
+    """Those that ended without a look at what they knew, and that nobody followed of whom it was looked at since."""
+    names = [name for each in _uncompared.values() for name in each]
+    _uncompared.clear()
+    return names
+
+
 class RepriseError(Exception):
     """The scheduler ended, or did not do in time what was waited for; the message ends with its last log lines."""
 
 
 class RepriseProcess:
     """A running scheduler; use it in a `with`, or call `start` and `stop` or `kill`.
+
+    Before it is stopped, and at the end of the `with`, what it knows has to be what there is. Of one that was killed, or ended by
+    itself, nobody can say: then the one that follows it has to be compared (`take_uncompared`).
 
     `configuration` is a KubeSchedulerConfiguration as a mapping, which gets a free port for its pages and no leader election
     unless it says so; a file, which is taken as it is; or None for no `--config` at all. The last two serve where the product does by default.
@@ -62,6 +76,9 @@ class RepriseProcess:
         self.daemon: Daemon
         self.stray_lines: list[str] = []
         self._client: ApiClient | None = None
+        self._cluster = control_plane.folder
+        self._was_ready = False
+        self._has_ended = False
         self._folder = folder
         self._environment = {**os.environ, **(environment or {})}
         self._lines: list[Object] = []
@@ -95,27 +112,35 @@ class RepriseProcess:
         self.start_seconds = time.monotonic() - began
         return self
 
-    def stop(self, *, compares: bool = False) -> int:
-        """Send SIGTERM and wait for the end; the exit code. With `compares`, what it knows has to be what there is first."""
-        if compares:
-            self.compare_with_cluster()
-        return self._end(Daemon.stop)
+    def stop(self, *, compares: bool = True) -> int:
+        """Compare what it knows with what there is, if it is ready, then send SIGTERM and wait for the end; the exit code.
+
+        In the middle of something one may not want to wait: then the next one `compares`.
+
+        Raises:
+            AssertionError: something differs; it has ended all the same.
+        """
+        looks = compares and self.daemon.running and self.is_ready()
+        try:
+            if looks:
+                self.compare_with_cluster()
+        finally:
+            code = self._end(Daemon.stop, is_owed=not looks)
+        return code
 
     def kill(self) -> int:
         """Send SIGKILL, as a crash would end it; the exit code, which is -9."""
-        return self._end(Daemon.kill)
+        return self._end(Daemon.kill, is_owed=True)
 
     def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, kind: object, *_: object) -> None:
-        """End it. If nothing else is wrong and it still serves, what it knows has to be what there is."""
-        try:
-            if kind is None and self.daemon.running and self.is_ready():
-                self.compare_with_cluster()
-        finally:
-            if self.daemon.running:
-                self.stop()
+        """End it, if that has not happened yet."""
+        if kind is not None:
+            self._end(Daemon.stop, is_owed=False)
+        elif not self._has_ended:
+            self.stop()
 
     def compare_with_cluster(self, *, seconds: float = 60.0) -> None:
         """Have it list nodes and pods and compare them, by UID, with what it knows.
@@ -129,6 +154,7 @@ class RepriseProcess:
         self.wait_until(lambda: len(self.lines(COMPARED)) > compared, seconds=seconds, what="it compares its cache")
         different = {line["what"]: line["objects"] for line in self.lines(MISMATCH)[mismatches:]}
         assert not different, f"what {self.name} knows is not what there is: {different}"
+        _uncompared.pop(self._cluster, None)
 
     # ----------------------------------------------------------------------------------------------------------- pages
 
@@ -140,9 +166,11 @@ class RepriseProcess:
     def is_ready(self) -> bool:
         """Whether /readyz says ok."""
         try:
-            return self.page("/readyz").status == http.HTTPStatus.OK
+            is_ready = self.page("/readyz").status == http.HTTPStatus.OK
         except (OSError, http.client.HTTPException):
             return False
+        self._was_ready |= is_ready
+        return is_ready
 
     # ------------------------------------------------------------------------------------------------------------- log
 
@@ -188,7 +216,10 @@ class RepriseProcess:
                 raise RepriseError(f"not seen in {seconds:g} s: {what}\n{self.daemon.tail()}")
             pause.wait(0.02)
 
-    def _end(self, how: Callable[[Daemon], None]) -> int:
+    def _end(self, how: Callable[[Daemon], None], *, is_owed: bool) -> int:
+        if is_owed and self._was_ready and not self._has_ended:
+            _uncompared.setdefault(self._cluster, []).append(self.name)
+        self._has_ended = True
         if self._client is not None:
             self._client.close()
         how(self.daemon)

@@ -132,6 +132,7 @@ async def test_who_stands_by_reads_no_pod_that_ended_and_waits_for_nothing() -> 
 
 
 async def test_a_successor_lists_everything_anew_before_it_decides() -> None:
+    """kubernetes/kubernetes#107262, kubernetes/kubernetes#65257: across a change of the leader pods came to be where others were."""
     running = Running(Decree(is_up_to_date=False))
     await asyncio.sleep(60.0)
     kinds = len(running.runtime.reflectors)
