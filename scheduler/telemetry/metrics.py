@@ -222,8 +222,8 @@ class SchedulerCollector(Collector):
             "Times that a plugin failed: in a cycle, in PreEnqueue, or while a pod or a kept evaluation was prepared for reuse.",
             labels=["plugin"],
         )
-        for plugin, count in sorted(measurements.plugin_failures.items()):
-            failures.add_metric([plugin], count)
+        for plugin in sorted({*self._plugin_names(), *measurements.plugin_failures}):
+            failures.add_metric([plugin], measurements.plugin_failures[plugin])
         yield failures
         stages = CounterMetricFamily(
             "scheduler_volume_scheduling_stage_error",
@@ -233,6 +233,11 @@ class SchedulerCollector(Collector):
         for operation, point in _VOLUME_OPERATIONS.items():
             stages.add_metric([operation], measurements.stage_errors[VOLUME_BINDING, point.value])
         yield stages
+
+    def _plugin_names(self) -> Iterator[str]:
+        for one in self._state.profiles.values():
+            for plugin in (*one.pre_enqueue, *one.deciding_plugins(), *one.post_filter, *one.binding_plugins):
+                yield plugin.name
 
     def _bind_checks(self) -> Metric:
         checks = CounterMetricFamily(

@@ -92,13 +92,18 @@ class KubeScheduler:
         self.stop()
 
     @property
+    def port(self) -> SecurePort:
+        """Where it serves its pages."""
+        assert self._port is not None, "start it first"
+        return self._port
+
+    @property
     def pid(self) -> int:
         return self.daemon.pid
 
     def page(self, path: str) -> str:
         """A page of its secure port: /metrics, /configz, ..."""
-        assert self._port is not None, "start it first"
-        return self._port.page(path)
+        return self.port.page(path)
 
     def log(self, lines: int = 40) -> str:
         """The last lines of its log."""

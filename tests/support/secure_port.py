@@ -12,14 +12,14 @@ class SecurePort:
     def __init__(self, control_plane: ControlPlane, port: int, *, certificate: Path) -> None:
         """The program writes its certificate, with the CA behind it, to `certificate` when it starts."""
         self._certificate = certificate
-        self._ca_file = certificate.with_name("ca.crt")
-        self._url = f"https://127.0.0.1:{port}"
-        self._token = control_plane.token("admin")
+        self.ca_file = certificate.with_name("ca.crt")
+        self.address = f"127.0.0.1:{port}"
+        self.token = control_plane.token("admin")
         self._client: ApiClient | None = None
 
     def is_ready(self, path: str) -> bool:
         """Whether the page of this path says ok."""
-        if not (self._ca_file.exists() or extract_ca(self._certificate, self._ca_file)):
+        if not (self.ca_file.exists() or extract_ca(self._certificate, self.ca_file)):
             return False
         try:
             return self.page(path) == "ok"
@@ -29,7 +29,7 @@ class SecurePort:
     def page(self, path: str) -> str:
         """A page, once there is a certificate: /metrics, /configz, ..."""
         if self._client is None:
-            self._client = ApiClient(self._url, ca_file=self._ca_file, token=self._token)
+            self._client = ApiClient(f"https://{self.address}", ca_file=self.ca_file, token=self.token)
         return self._client.text(path)
 
     def close(self) -> None:

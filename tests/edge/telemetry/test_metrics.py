@@ -124,6 +124,21 @@ def test_a_rejected_pod_shows_under_its_plugin_and_its_event() -> None:
     assert found["scheduler_queue_incoming_pods_total", moved] == 1
 
 
+def test_each_plugin_of_a_profile_is_there_at_zero_before_it_fails() -> None:
+    """An alert on growth needs a value to grow from."""
+    scheduler = make_scheduler()
+    scheduler.state.measurements.plugin_failures["NodeAffinity"] += 1
+    found = {
+        dict(labels)["plugin"]: value
+        for (name, labels), value in samples(scheduler).items()
+        if name == "scheduler_plugin_failures_total"
+    }
+
+    in_place = {"SchedulingGates", "NodeResourcesFit", "DefaultPreemption", "VolumeBinding", "ImageLocality"}
+    assert {plugin: found[plugin] for plugin in sorted(in_place)} == dict.fromkeys(sorted(in_place), 0.0)
+    assert found["NodeAffinity"] == 1.0
+
+
 def test_errors_of_volume_binding_count_by_what_it_was_about_to_do() -> None:
     """Each operation is there at zero; only VolumeBinding counts, and only at these points."""
     scheduler = make_scheduler()
