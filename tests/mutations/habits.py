@@ -6,6 +6,8 @@ from tests.mutations.mutant import mutants
 
 WAITING = "tests/story/test_waiting_habits.py"
 BINDING = "tests/story/test_binding_habits.py"
+TELLING = "tests/story/test_telling_habits.py"
+NODES = "tests/story/test_node_habits.py"
 PREEMPTING = "tests/story/test_preempting_habits.py"
 FIELD_CASES = "tests/story/test_queue_field_cases.py"
 REPEATED = "tests/story/test_binds_that_are_repeated.py"
@@ -42,6 +44,11 @@ MUTANTS = (
         # PreEnqueue is asked once.
         ("        if not self._is_admitted(queued, label):\n", "        if False:\n"),
         ("        queued.signature = self._sign(pod)\n", ""),
+        # PreEnqueue is asked on the way out of the back-off too.
+        (
+            "                self._enter_active(queued, BACKOFF_COMPLETE, now)\n",
+            "                self._requeue(queued, BACKOFF_COMPLETE, now)\n",
+        ),
     ),
     *mutants(
         "scheduler/queue/hearing.py",
@@ -61,6 +68,11 @@ MUTANTS = (
         WAITING,
         # A pod that is no profile's is decided on.
         ("    if state.profile_of(pod) is None and state.tries(pod.uid):\n", "    if False:\n"),
+        # A pod that somebody else has bound stays queued, unless it names us.
+        (
+            "    nominated = _nominated(state, pod.uid)\n    state.queue.delete(pod.uid)\n",
+            "    nominated = None\n    if state.profile_of(pod) is not None:\n        state.queue.delete(pod.uid)\n",
+        ),
         # What changes while extenders are asked about a pod is lost.
         ("        events = () if decided_on is None else pod_events(", "        events = () if True else pod_events("),
     ),
@@ -126,6 +138,31 @@ MUTANTS = (
         ('"0/1 nodes are available:"', '"0/3 nodes are available:"'),
     ),
     *mutants(
+        "scheduler/core/failure.py",
+        TELLING,
+        ("(old.status, old.reason, old.message) == (status, reason, message)", "False"),
+        (
+            "if old is not None and (old.status,",
+            "if old is not None and old.observed_generation == pod.metadata.generation and (old.status,",
+        ),
+        ("None if old is not None and old.status == status else now", "now"),
+    ),
+    *mutants(
+        "scheduler/core/changes.py",
+        NODES,
+        ("old.spec.unschedulable and not new.spec.unschedulable", "old.spec.unschedulable != new.spec.unschedulable"),
+        ("    if old.spec.unschedulable and not new.spec.unschedulable:\n", "    if False:\n"),
+        ("    if _conditions(old) != _conditions(new):\n", "    if False:\n"),
+        ("    if _conditions(old) != _conditions(new):\n", "    if True:\n"),
+    ),
+    *mutants(
+        "scheduler/core/handlers.py",
+        TELLING,
+        # What becomes of a pod that is gone becomes of the one that has its name.
+        ("        binding.latest = None\n", ""),
+        ("        state.extending.latest = None\n", "        pass\n"),
+    ),
+    *mutants(
         "scheduler/plugins/default_preemption/plugin.py",
         PREEMPTING,
         ("        return Hint.SKIP\n", "        return Hint.QUEUE\n"),
@@ -156,5 +193,11 @@ MUTANTS = (
             "        removed = state.cache.remove_node(stimulus.name)\n        state.queue.move_all(NODE_DELETE, stimulus.now, old=removed)\n",
             "        state.queue.move_all(NODE_DELETE, stimulus.now, old=state.cache.table.node(row))\n",
         ),
+    ),
+    *mutants(
+        "scheduler/cache/node_table.py",
+        NOT_FOLLOWED,
+        # Equals are decided by the order in which they came.
+        ("self._tie_keys.cells[row] = tie_key(self.seed, name)", "self._tie_keys.cells[row] = row"),
     ),
 )

@@ -2,13 +2,22 @@
 
 from typing import Any
 
-from tests.parity.story import Collection, change_pod, create, delete_pod, in_turn, node, pod, term
+from tests.parity.story import Collection, change, change_pod, create, delete_pod, in_turn, node, pod, term
 from tests.support.manifests import node_manifest
+from tests.support.resources import NODES
 
 STORIES = Collection()
 GATE = [{"name": "example.com/gate"}]
 OPEN = [{"op": "remove", "path": "/spec/schedulingGates"}]
 LONG_NAMES = tuple(f"example.com/{'resource-of-a-long-name-' * 2}{number}" for number in range(20))
+
+
+def restarting(name: str) -> Any:
+    """A pod with a rule that all its containers start anew when one has ended so, which its node must be able to do."""
+    made = pod(name)
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+    made["spec"]["containers"][0].update(restartPolicy="Never", restartPolicyRules=[rule])
+    return made
 
 
 def nominate(name: str, node_name: str | None) -> Any:
@@ -66,7 +75,21 @@ STORIES.add(
     nominate("nominated", "only"),
     nominate("nominated", "other"),
     nominate("nominated", None),
-    traps=("a-nomination-that-goes-wakes-others",),
+    traps=("a-nomination-that-goes-wakes-others", "a-nomination-is-cleared"),
+)
+STORIES.add(
+    "a nomination that a failure keeps",
+    "a pod that may not preempt fails with its nomination and keeps it; one that may, and finds nobody, loses it",
+    create(node("only", "2")),
+    create(
+        pod("polite", "4", priority="polite", schedulingGates=GATE),
+        pod("ready", "4", priority="high", schedulingGates=GATE),
+    ),
+    nominate("polite", "only"),
+    change_pod("polite", OPEN),
+    nominate("ready", "only"),
+    change_pod("ready", OPEN),
+    traps=("a-nomination-is-cleared",),
 )
 STORIES.add(
     "nominated by another scheduler",
@@ -117,6 +140,24 @@ STORIES.add(
     change_pod("lonely", {"metadata": {"labels": {"changed": "yes"}}}, rests=True),
     change_pod("lonely", {"metadata": {"labels": {"app": "db"}}}),
     traps=("specific-and-general-updates",),
+)
+STORIES.add(
+    "a full node and a pod that asks for nothing",
+    "what scores count for it is not asked of the node, whose last thousandth is taken",
+    create(node("full", "1", allocatable={"memory": "1Gi"})),
+    in_turn(pod("fills", requests={"cpu": "1", "memory": "1Gi"}), pod("asks-for-nothing", requests={})),
+    traps=("requests-of-pods-that-ask-for-nothing",),
+)
+STORIES.add(
+    "a feature that no node declares",
+    "the pod needs it; its own condition comes back as an update that the plugin hears of, and does not wake it",
+    create(node("old")),
+    create(restarting("modern")),
+    change_pod("modern", {"metadata": {"labels": {"changed": "yes"}}}),
+    change(
+        NODES, "old", {"status": {"declaredFeatures": ["RestartAllContainersOnContainerExits"]}}, subresource="status"
+    ),
+    traps=("own-updates-wake-nobody",),
 )
 STORIES.add(
     "a pod of a scheduling group",
