@@ -7,7 +7,6 @@ with the most pods has pods, and no Python of ours runs for a node in any of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import TypeAlias
 
 import numpy as np
@@ -39,8 +38,11 @@ class _Kinds:
     def matrix(self, pods: Sequence[Sequence[PodInfo]]) -> IntArray:
         """Numbers of the pods of some nodes, shape (most pods, nodes): the first of each node first."""
         known, number = self._numbers, self._number
-        numbers = [[known.get(id(pod)) or number(pod) for pod in of_node] for of_node in pods]
-        return np.array(list(zip_longest(*numbers, fillvalue=_NOBODY)), np.int64).reshape(-1, len(pods))
+        flat = [known.get(id(pod)) or number(pod) for of_node in pods for pod in of_node]
+        counts = np.fromiter(map(len, pods), np.int64, len(pods))
+        matrix = np.zeros((len(pods), int(counts.max(initial=0))), np.int64)
+        matrix[np.arange(matrix.shape[1]) < counts[:, np.newaxis]] = flat
+        return np.ascontiguousarray(matrix.T)
 
     def _number(self, pod: PodInfo) -> int:
         # Equal amounts are one object, as a rule; that two are taken for different kinds does no harm.

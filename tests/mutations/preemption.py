@@ -17,8 +17,14 @@ MUTANTS = (
         "scheduler/plugins/default_preemption/victims.py",
         RULES,
         # The youngest are spared first, or the least important.
-        ("(-pod.priority, started_at(pod.pod, now))", "(-pod.priority, -started_at(pod.pod, now))"),
-        ("(-pod.priority, started_at(pod.pod, now))", "(pod.priority, started_at(pod.pod, now))"),
+        (
+            "    return [started_at(pod.pod, now) for pod in pods]\n",
+            "    return [-started_at(pod.pod, now) for pod in pods]\n",
+        ),
+        ("[-(pod.pod.spec.priority or 0) for", "[(pod.pod.spec.priority or 0) for"),
+        # Texts are compared though they are written in another way.
+        (' and text[-1] == "Z" for', " for"),
+        ("len(text) == _WRITTEN_LENGTH and text", "text"),
         # A budget allows one disruption more.
         ("                if remaining[place] < 0:\n", "                if remaining[place] < -1:\n"),
         # Budgets behind one that is broken are charged too.
@@ -48,11 +54,11 @@ MUTANTS = (
     *mutants(
         "scheduler/plugins/default_preemption/choice.py",
         RULES,
-        (".violations, victims.pods[0].priority, total,", ".violations, total, victims.pods[0].priority,"),
+        (".violations, pods[0].priority, total,", ".violations, total, pods[0].priority,"),
         ("-_oldest(victims, now))", "_oldest(victims, now))"),
         ("    return min(started_at", "    return max(started_at"),
         (" if pod.priority == highest)", ")"),
-        ("pod.priority - _LOWEST_PRIORITY", "pod.priority"),
+        (" - len(pods) * _LOWEST_PRIORITY", ""),
     ),
     *mutants(
         "scheduler/plugins/default_preemption/args.py",

@@ -25,8 +25,9 @@ def _harm(victims: Candidate) -> tuple[int, int, int, int]:
     Broken budgets; the priority of the most important victim; the sum of all priorities, counted from the lowest there is, so that few
     victims of a negative priority are not worse than many; and their number.
     """
-    total = sum(pod.priority - _LOWEST_PRIORITY for pod in victims.pods)
-    return victims.violations, victims.pods[0].priority, total, len(victims.pods)
+    pods = victims.pods
+    total = sum([pod.pod.spec.priority or 0 for pod in pods]) - len(pods) * _LOWEST_PRIORITY
+    return victims.violations, pods[0].priority, total, len(pods)
 
 
 def _oldest(victims: Candidate, now: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from scheduler.api.objects import Pod
 from scheduler.framework.disruption import Budget
@@ -14,6 +14,7 @@ from scheduler.framework.post_filter import Candidate
 from scheduler.framework.status import Code, Status
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
+_WRITTEN_LENGTH = len("2026-01-01T00:00:00Z")
 DISRUPTION_TARGET = "DisruptionTarget"
 PREEMPTED_BY_SCHEDULER = "PreemptionByScheduler"
 
@@ -31,7 +32,19 @@ def started_at(pod: Pod, now: float) -> float:
 
 def by_importance(pods: Iterable[PodInfo], now: float) -> list[PodInfo]:
     """The most important first: higher priority, then longer at work; equals stay in their order."""
-    return sorted(pods, key=lambda pod: (-pod.priority, started_at(pod.pod, now)))
+    ranked = list(pods)
+    priorities = [-(pod.pod.spec.priority or 0) for pod in ranked]
+    keys: list[Any] = list(zip(priorities, _comparable_starts(ranked, now), strict=True))
+    return [ranked[place] for place in sorted(range(len(ranked)), key=keys.__getitem__)]
+
+
+def _comparable_starts(pods: Sequence[PodInfo], now: float) -> Sequence[str] | Sequence[float]:
+    """Something of each pod that is the less the earlier it started."""
+    written = [pod.pod.status.start_time or "" for pod in pods]
+    # As the API server writes them all: texts that are in the order of the times, and there can be very many of them.
+    if all(len(text) == _WRITTEN_LENGTH and text[-1] == "Z" for text in written):
+        return written
+    return [started_at(pod.pod, now) for pod in pods]
 
 
 def is_terminating_victim(pod: Pod) -> bool:

@@ -64,6 +64,20 @@ def test_of_equal_priority_the_older_is_more_important_and_one_without_a_start_i
     assert names(by_importance(given, NOW)) == ["early", "late", "none"]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("20260101T010000+0200", EARLY),
+        (EARLY, "2026-01-01T00:00:00.5Z"),
+        ("2026-01-01T00:00:00+00:00", "2026-01-01T00:00:01Z"),
+    ],
+)
+def test_starts_are_compared_as_times_however_they_are_written(earlier: str, later: str) -> None:
+    given = [pod("later", start=later), pod("earlier", start=earlier)]
+
+    assert names(by_importance(given, NOW)) == ["earlier", "later"]
+
+
 def test_a_start_that_cannot_be_read_counts_as_none() -> None:
     assert names(by_importance([pod("odd", start="soon"), pod("late", start=LATE)], NOW)) == ["late", "odd"]
 
