@@ -89,7 +89,7 @@ def established(admin: ApiClient, name: str) -> None:
     with admin.watch(CUSTOM_RESOURCE_DEFINITIONS) as definitions:
 
         def served(definition: Object | None) -> bool:
-            conditions = (definition or {}).get("status", {}).get("conditions", [])
+            conditions = (definition or {}).get("status", {}).get("conditions") or []
             return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
         definitions.wait_until(lambda watch: served(watch.find(name)), what=f"{name} is established")
