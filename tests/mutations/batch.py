@@ -264,7 +264,7 @@ MUTANTS = (
     # A check that finds another decision changes nothing.
     Mutant(
         "scheduler/core/batching.py",
-        "return replace(fresh, batch=decision.batch, mismatch=mismatch)",
+        "return replace(fresh, batch=decision.batch, mismatch=mismatch, is_checked=True)",
         "return decision",
         (f"{FAILURES}::test_a_wrong_plugin_is_caught_and_the_pod_gets_the_right_node",),
     ),

@@ -177,6 +177,10 @@ MUTANTS = (
         "tests/edge/app/test_binding_plugins.py",
         # Pods that wait keep others from being decided on.
         (" - len(self.state.binding_cycles.before_bind)", ""),
+    ),
+    *mutants(
+        "scheduler/app/rights.py",
+        "tests/edge/app/test_binding_plugins.py",
         (", *rights_to_patch(patched))", ")"),
     ),
 )
