@@ -20,14 +20,18 @@ PASSED_ON = ("Accept", "Content-Type", "User-Agent")
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: "_Server"
+
+    @property
+    def _front(self) -> "_Server":
+        assert isinstance(self.server, _Server)
+        return self.server
 
     def handle_request(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
         headers = {name: self.headers[name] for name in PASSED_ON if self.headers[name]}
-        headers["Authorization"] = f"Bearer {self.server.token}"
-        port = urlsplit(self.server.control_plane.url).port
-        connection = http.client.HTTPSConnection("127.0.0.1", port, context=self.server.tls)
+        headers["Authorization"] = f"Bearer {self._front.token}"
+        port = urlsplit(self._front.control_plane.url).port
+        connection = http.client.HTTPSConnection("127.0.0.1", port, context=self._front.tls)
         try:
             connection.request(self.command, self.path, body=body, headers=headers)
             answer = connection.getresponse()
@@ -45,7 +49,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, answer: http.client.HTTPResponse) -> None:
         body = answer.read()
         status = answer.status
-        if self.server.doubts(self.command, self.path):
+        if self._front.doubts(self.command, self.path):
             said = {"kind": "Status", "status": "Failure", "reason": "InternalError", "message": "lost", "code": 500}
             status, body = 500, json.dumps(said).encode()
         self.send_response(status)

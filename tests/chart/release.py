@@ -99,7 +99,11 @@ class Scheduler:
         container = only(release.objects(), "Deployment")["spec"]["template"]["spec"]["containers"][0]
         arguments = [str(argument) for argument in container["args"]]
         arguments[arguments.index("/etc/reprise/configuration.yaml")] = str(release.configuration(folder))
-        self._command = [REPRISE, *arguments, f"--kubeconfig={kubeconfig or release.kubeconfig(folder)}"]
+        self._command: list[str | Path] = [
+            REPRISE,
+            *arguments,
+            f"--kubeconfig={kubeconfig or release.kubeconfig(folder)}",
+        ]
         self._release = release
         self._folder = folder
         self._daemon: Daemon

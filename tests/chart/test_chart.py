@@ -17,7 +17,7 @@ def test_lint_finds_nothing(either_helm: Helm) -> None:
 
 
 def test_unit_tests_of_the_chart_pass(helm_programs: Path, tmp_path: Path) -> None:
-    command = [helm_programs / "helm-unittest", "--strict", CHART]
+    command: list[str | Path] = [helm_programs / "helm-unittest", "--strict", CHART]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={"HOME": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -148,7 +148,7 @@ def chart_files() -> dict[Path, str]:
 
 def manifests(helm: Path) -> dict[Path, str]:
     """The chart with its default values: an identity with its rights, and what runs under it."""
-    command = [helm, "template", "reprise", CHART, "--namespace=reprise", "--no-hooks"]
+    command: list[str | Path] = [helm, "template", "reprise", CHART, "--namespace=reprise", "--no-hooks"]
     environment = {**os.environ, "HELM_CACHE_HOME": "/nonexistent", "HELM_CONFIG_HOME": "/nonexistent"}
     rendered = subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
     objects = [one for one in YAML(typ="safe").load_all(rendered) if one]
