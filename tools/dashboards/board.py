@@ -165,5 +165,8 @@ _STAT_OPTIONS = {
     "justifyMode": "auto",
     "orientation": "auto",
     "textMode": "auto",
+    "wideLayout": True,
+    "showPercentChange": False,
+    "percentChangeColorMode": "standard",
     "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
 }
