@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 
 import msgspec
 
+from scheduler.app.generations import generation_of
 from scheduler.config.configuration import ConfigurationError, from_object
+from scheduler.core.generation import Generation
 from scheduler.core.scheduler import Scheduler
+from scheduler.core.stimulus import ConfigurationChanged
 from scheduler.core.story import Header, StoryError, replay
 
 EXIT_DIFFERENT = 1
@@ -29,6 +33,21 @@ def build(header: Header) -> Scheduler:
         backoff=configuration.backoff,
         batching=header.batching,
         extenders=configuration.kube.extenders,
+        typo_warnings=header.typo_warnings,
+    )
+
+
+def build_generation(stimulus: ConfigurationChanged) -> Generation:
+    """What a later configuration of the story put in force.
+
+    Raises:
+        ConfigurationError: it is not accepted.
+    """
+    configuration = from_object(stimulus.configuration, any_scheduler_name=True)
+    return replace(
+        generation_of(configuration, stimulus.generation),
+        batching=stimulus.batching,
+        typo_warnings=stimulus.typo_warnings,
     )
 
 
@@ -37,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     differences = 0
     try:
         with options.file.open("rb") as lines:
-            for difference in replay(lines, build):
+            for difference in replay(lines, build, build_generation):
                 differences += 1
                 print(f"line {difference.line}:")
                 print(f"  recorded {msgspec.json.encode(difference.recorded).decode()}")

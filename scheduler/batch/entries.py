@@ -128,6 +128,14 @@ class Entries(Generic[ReusableT]):
         for key in [key for key in self._entries if key.pod.scheduler_name == scheduler_name]:
             self.drop(key, reason, now)
 
+    def change(self, options: BatchOptions, now: float) -> None:
+        """Another configuration: nothing that was evaluated under the one before is of use."""
+        for key in list(self._entries):
+            self.drop(key, Flush.CONFIG_CHANGED, now)
+        self._seen.clear()
+        self._max_signatures = options.max_signatures
+        self._max_age_seconds = options.max_age_seconds
+
     def node_added(self, now: float) -> None:
         """A node that was not there before may be one of those that PreFilter named."""
         for key in [key for key, entry in self._entries.items() if entry.evaluation.is_restricted]:

@@ -53,11 +53,18 @@ class BatchCounters:
 
     def __init__(self, scheduler_names: Iterable[str] = ()) -> None:
         # With all of its keys from the start: to add to a Counter takes twice as long, and each reused decision does it.
-        self.attempts: dict[tuple[str, Attempt], int] = {(name, one): 0 for name in scheduler_names for one in Attempt}
+        self.attempts: dict[tuple[str, Attempt], int] = {}
+        self.add(scheduler_names)
         self.bypasses: Counter[tuple[str, Bypass]] = Counter()
         self.flushes: Counter[tuple[str, Flush]] = Counter()
         self.verified: Counter[str] = Counter()
         self.mismatched: Counter[str] = Counter()
+
+    def add(self, scheduler_names: Iterable[str]) -> None:
+        """Profiles of another configuration; counts of those that are gone are kept."""
+        for name in scheduler_names:
+            for attempt in Attempt:
+                self.attempts.setdefault((name, attempt), 0)
 
     def as_document(self) -> dict[str, Any]:
         """All counts, over all profiles, by label."""

@@ -21,7 +21,7 @@ from scheduler.config.reprise_document import RepriseConfiguration
 from scheduler.profile.registry import IN_TREE, Registry
 from scheduler.queue.backoff import Backoff
 
-__all__ = ["Configuration", "ConfigurationError", "from_object", "load", "load_for_evaluation"]
+__all__ = ["Configuration", "ConfigurationError", "from_documents", "from_object", "load", "load_for_evaluation"]
 
 _VERSIONS = {kube_document.KIND: kube_document.API_VERSION, reprise_document.KIND: reprise_document.API_VERSION}
 
@@ -110,6 +110,35 @@ def from_object(value: Any, *, any_scheduler_name: bool = False, registry: Regis
         typed = {"apiVersion": kube_document.API_VERSION, "kind": kube_document.KIND}
         _sort({**typed, **value} if isinstance(value, dict) else value, found, report)
     purpose = Purpose.EVALUATE if any_scheduler_name else Purpose.RUN
+    return _configuration(found, purpose, registry, report)
+
+
+def from_documents(
+    documents: Mapping[str, Any],
+    *,
+    defaults: Mapping[str, Mapping[str, Any]],
+    replace_kube_scheduler: bool = False,
+    registry: Registry = IN_TREE,
+) -> Configuration:
+    """The configuration of a scheduler that runs, from documents by kind, as JSON values; ``apiVersion`` and ``kind`` may be absent.
+
+    Args:
+        defaults: fields by kind that are taken where a document does not have them.
+
+    Raises:
+        ConfigurationError: with everything that is wrong.
+    """
+    report = Report()
+    found: dict[str, Any] = {}
+    for kind, document in documents.items():
+        if isinstance(document, dict):
+            typed = {"apiVersion": _VERSIONS[kind], "kind": kind, **defaults.get(kind, {})}
+            _sort({**typed, **document}, found, report)
+        else:
+            report.unread("", f"a {kind} must be an object")
+    for kind, fields in defaults.items():
+        found.setdefault(kind, dict(fields))
+    purpose = Purpose.REPLACE if replace_kube_scheduler else Purpose.RUN
     return _configuration(found, purpose, registry, report)
 
 

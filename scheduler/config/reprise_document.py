@@ -46,6 +46,12 @@ class Serving(_Section, frozen=True):
     debug: bool = False
 
 
+class TypoWarnings(_Section, frozen=True):
+    """Events on pods whose schedulerName is nearly that of a profile, and that nobody looks at."""
+
+    enabled: bool = True
+
+
 class Logging(_Section, frozen=True):
     format: Literal["json", "console"] = "json"
     level: Literal["debug", "info", "warning", "error"] = "info"
@@ -53,6 +59,7 @@ class Logging(_Section, frozen=True):
 
 class RepriseConfiguration(_Section, frozen=True):
     batching: Batching = Batching()
+    typo_warnings: TypoWarnings = TypoWarnings()
     serving: Serving = Serving()
     logging: Logging = Logging()
 

@@ -117,6 +117,14 @@ class Batching:
         self._cooling = cooling
         self._until_check = until_next(options.verify_fraction, chance())
 
+    def change(self, profiles: Mapping[str, Profile], options: BatchOptions, now: float) -> None:
+        """Another configuration: all entries are dropped, and a profile that a check has switched off is on again."""
+        self.counters.add(profiles)
+        self.entries.change(options, now)
+        self.off = {name: self._why_off(profile, options) for name, profile in profiles.items()}
+        self._verify_fraction = options.verify_fraction
+        self._until_check = until_next(options.verify_fraction, self._chance())
+
     @staticmethod
     def _why_off(profile: Profile, options: BatchOptions) -> str:
         if not options.enabled:
@@ -315,6 +323,12 @@ class Signer:
         self._on_failure = on_failure
         self._last: deque[tuple[Traits, PodInfo, Signature | None]] = deque(maxlen=TEMPLATES)
         """Pods that were signed last, one of each template."""
+
+    def change(self, profiles: Mapping[str, Profile]) -> None:
+        """Other profiles sign from now on: no signature is equal to one from before."""
+        self._profiles = profiles
+        self._signatures = Signatures()
+        self._last.clear()
 
     def sign(self, pod: PodInfo) -> Signature | None:
         """The pod's part of its signature; None when its decision is not to be reused."""

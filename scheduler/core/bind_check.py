@@ -54,7 +54,7 @@ def _refusal(state: State, known: CachedPod, node_name: str) -> str | None:
     row = cache.table.rows.get(node_name)
     if row is None:
         return f"node {node_name} is gone, so the pod was not bound to it"
-    profile = state.profile_of(pod)
+    profile = state.bindings[pod.uid].profile or state.profile_of(pod)
     assert profile is not None, f"pod {pod.key} is being bound and no profile's"
     cache.forget(pod.uid)
     try:

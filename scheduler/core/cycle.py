@@ -193,7 +193,7 @@ def _settle(
     if nominated is not None and kept != node_name:
         # It goes elsewhere; kube-scheduler leaves those who wait for that room to the five-minute flush.
         state.release_nomination(nominated, now)
-    state.bindings[uid] = Binding(queued, node_name, now, pod, cache.table.position, cycle)
+    state.bindings[uid] = Binding(queued, node_name, now, pod, cache.table.position, cycle, profile)
     instructions: list[Instruction]
     if cycle is None:
         instructions = [bind(state, pod, node_name)]

@@ -20,18 +20,22 @@ from scheduler.core.changes import (
     pod_changes,
     pod_events,
 )
+from scheduler.core.clock import set_back
 from scheduler.core.extend_answers import extender_answered
 from scheduler.core.instruction import Instruction, PodReference
 from scheduler.core.kubelet_rejections import COOLED_DOWN, PENDING, RUNNING
 from scheduler.core.preemption import preemption_answered
+from scheduler.core.reload import configuration_changed
 from scheduler.core.state import State
 from scheduler.core.stimulus import (
     BindDue,
     BindFailed,
+    ConfigurationChanged,
     DeviceClassApplied,
     DeviceClassDeleted,
     DisruptionBudgetApplied,
     DisruptionBudgetDeleted,
+    EventsFound,
     ExtenderAnswered,
     ExtenderFailed,
     NamespaceApplied,
@@ -85,6 +89,7 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
             | ExtenderFailed()
             | ObjectPatched()
             | ObjectPatchFailed()
+            | EventsFound()
         ):
             return _answered(state, stimulus)
         case NodeApplied():
@@ -97,15 +102,8 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
             _namespace_applied(state, stimulus)
         case NamespaceDeleted():
             _namespace_deleted(state, stimulus)
-        case DeviceClassApplied():
-            device_class = stimulus.device_class
-            known = state.cache.apply_device_class(device_class)
-            action = ActionType.ADD if known is None else ActionType.UPDATE
-            _move(state, EventResource.DEVICE_CLASS, action, stimulus.now, known, device_class)
-        case DeviceClassDeleted():
-            known = state.cache.remove_device_class(stimulus.name)
-            if known is not None:
-                _move(state, EventResource.DEVICE_CLASS, ActionType.DELETE, stimulus.now, known)
+        case DeviceClassApplied() | DeviceClassDeleted():
+            _device_class_changed(state, stimulus)
         # These wake nobody (kube-scheduler 1.37: listed without handlers).
         case (
             SelectingObjectApplied() | SelectingObjectDeleted() | DisruptionBudgetApplied() | DisruptionBudgetDeleted()
@@ -117,10 +115,21 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
             key = storage_changed(state, stimulus)
             return [] if key is None else object_changed(state, key, stimulus.now)
         case Tick():
-            state.queue.flush(stimulus.now)
-            _cool_down(state, stimulus.now)
-            return expire(state, stimulus.now)
+            _look_at_clock(state, stimulus.now)
+            return [*expire(state, stimulus.now), *state.unserved.expire(stimulus.now)]
+        case ConfigurationChanged():
+            configuration_changed(state, stimulus)
     return []
+
+
+def _device_class_changed(state: State, stimulus: DeviceClassApplied | DeviceClassDeleted) -> None:
+    if isinstance(stimulus, DeviceClassApplied):
+        device_class = stimulus.device_class
+        known = state.cache.apply_device_class(device_class)
+        action = ActionType.ADD if known is None else ActionType.UPDATE
+        _move(state, EventResource.DEVICE_CLASS, action, stimulus.now, known, device_class)
+    elif (known := state.cache.remove_device_class(stimulus.name)) is not None:
+        _move(state, EventResource.DEVICE_CLASS, ActionType.DELETE, stimulus.now, known)
 
 
 def _answered(
@@ -132,7 +141,8 @@ def _answered(
     | ExtenderAnswered
     | ExtenderFailed
     | ObjectPatched
-    | ObjectPatchFailed,
+    | ObjectPatchFailed
+    | EventsFound,
 ) -> list[Instruction]:
     match answer:
         case PodBound():
@@ -145,6 +155,8 @@ def _answered(
             return extender_answered(state, answer)
         case PodRead():
             return pod_read(state, answer)
+        case EventsFound():
+            return state.unserved.found(answer.uid, answer.has_events, answer.now)
         case _:
             return patch_answered(state, answer)
 
@@ -176,6 +188,14 @@ def _move(
     state: State, resource: EventResource, action: ActionType, now: float, old: Any = None, new: Any = None
 ) -> None:
     state.queue.move_all(ClusterEvent(resource, action), now, old=old, new=new)
+
+
+def _look_at_clock(state: State, now: float) -> None:
+    """What is due; when the clock was set back, that is as long from now as it was."""
+    if seconds := state.ticks.set_back_seconds(now):
+        set_back(state, seconds)
+    state.queue.flush(now)
+    _cool_down(state, now)
 
 
 def _cool_down(state: State, now: float) -> None:
@@ -268,6 +288,8 @@ def unreadable(pod: PodInfo) -> str | None:
 
 def _assigned(state: State, pod: PodInfo, now: float) -> None:
     known = state.cache.apply_pod(pod)
+    if known is None:
+        state.unserved.placed(pod)
     _leave_extending(state, pod.uid)
     if state.kubelet_rejections.unseen and pod.pod.status.phase == RUNNING:
         state.kubelet_rejections.unseen.pop(pod.uid, None)
@@ -327,6 +349,8 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
     if queued is None:
         if state.profile_of(pod) is not None:
             state.queue.update(pod, (), now)
+        else:
+            state.unserved.apply(pod, now)
         return
     old = queued.pod
     if old.pod.metadata.resource_version != pod.pod.metadata.resource_version or not pod.pod.metadata.resource_version:
@@ -351,6 +375,7 @@ def _forget_assumed(state: State, uid: str, now: float) -> None:
 def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> list[Instruction]:
     state.report_good("Pod", metadata)
     _withdraw(state, metadata.uid, now)
+    state.unserved.remove(metadata.uid)
     known = state.cache.remove_pod(metadata.uid)
     if known is not None:
         state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))

@@ -36,6 +36,12 @@ class ReadPod(_Instruction, frozen=True):
     pod: PodReference
 
 
+class FindEvents(_Instruction, frozen=True):
+    """See whether there is any Event about the pod; answered by EventsFound."""
+
+    pod: PodReference
+
+
 class PatchObject(_Instruction, frozen=True):
     """Patch an object that the pod needs before it can be bound; answered by ObjectPatched or ObjectPatchFailed.
 
@@ -129,4 +135,6 @@ class AskExtender(_Instruction, frozen=True, kw_only=True):
     victims: dict[str, Victims] = {}
 
 
-Instruction: TypeAlias = AskExtender | BindPod | PatchObject | PatchPodStatus | PreemptPod | ReadPod | RecordEvent
+Instruction: TypeAlias = (
+    AskExtender | BindPod | FindEvents | PatchObject | PatchPodStatus | PreemptPod | ReadPod | RecordEvent
+)

@@ -11,6 +11,7 @@ from scheduler.core import cycle, handlers
 from scheduler.core.chance import Chance
 from scheduler.core.cycle import CycleResult
 from scheduler.core.extenders import Extenders
+from scheduler.core.generation import Generation
 from scheduler.core.instruction import Instruction
 from scheduler.core.state import Complaint, State
 from scheduler.core.stimulus import Stimulus
@@ -27,6 +28,7 @@ class Scheduler:
         backoff: how long failed pods wait.
         batching: reuse of decisions; which reused ones are checked follows from the seed too.
         extenders: those of the configuration, in its order.
+        typo_warnings: whether pods are told of whose schedulerName is nearly that of a profile.
     """
 
     def __init__(
@@ -37,8 +39,15 @@ class Scheduler:
         backoff: Backoff,
         batching: BatchOptions = BatchOptions(),  # noqa: B008 - frozen
         extenders: Sequence[Extender] = (),
+        typo_warnings: bool = False,
     ) -> None:
         self.state = State(profiles, Cache(seed=seed), backoff, batching, Chance(seed).draw, Extenders(extenders))
+        if typo_warnings:
+            self.state.unserved.warn_for(profiles)
+
+    def offer(self, generation: Generation) -> None:
+        """Hand over what a ConfigurationChanged stimulus with its number will put in force. Nothing changes before."""
+        self.state.offered = generation
 
     def handle(self, stimulus: Stimulus) -> list[Instruction]:
         """Apply one stimulus."""

@@ -15,10 +15,13 @@ from scheduler.core.batching import Batching, Signer
 from scheduler.core.binding_cycles import BindingCycle, BindingCycles
 from scheduler.core.budgets import Budgets
 from scheduler.core.changes import ASSIGNED_POD_DELETE
+from scheduler.core.clock import Ticks
 from scheduler.core.extenders import EXTENDER, EXTENDER_EVENTS, ExtenderFault, Extenders
+from scheduler.core.generation import Generation, Reload
 from scheduler.core.kubelet_rejections import COOLING, COOLING_EVENTS, KubeletRejection, KubeletRejections
 from scheduler.core.measurements import Measurements
 from scheduler.core.preemptions import Preemptions
+from scheduler.core.unserved import Unserved
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.queueing_hint import Hint
@@ -51,7 +54,7 @@ class Binding(msgspec.Struct):
 
     ``latest`` is the pod as the watch last showed it, still without a node; None once it was deleted. ``seen`` is the
     table's position up to which the node is known to have room for the pod. ``cycle`` is there when plugins take part in
-    the pod's binding cycle.
+    the pod's binding cycle. ``profile`` is the one that the node was chosen under.
     """
 
     queued: QueuedPod
@@ -60,6 +63,7 @@ class Binding(msgspec.Struct):
     latest: PodInfo | None
     seen: int
     cycle: BindingCycle | None = None
+    profile: Profile | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,16 +102,24 @@ class State:
         extenders: Extenders,
     ) -> None:
         self.profiles = profiles
+        self.generation = 1
+        self.offered: Generation | None = None
+        """Built, and to be in force at the ConfigurationChanged that is to come."""
+        self.reload = Reload(1)
+        """What became of the last one."""
         self.cache = cache
         self.extenders = extenders
         self.extending: Extending | Consulting | None = None
         """The decision that waits for extenders; no other pod is decided on meanwhile."""
         self.bindings: dict[str, Binding] = {}
         self.binding_cycles = BindingCycles()
+        self.ticks = Ticks()
         self.preemptions = Preemptions()
+        self.unserved = Unserved()
         self.budgets = Budgets()
         self.chance = chance
-        sign = Signer(profiles, self.plugin_failed).sign
+        self._signer = Signer(profiles, self.plugin_failed)
+        sign = self._signer.sign
         self.kubelet_rejections = KubeletRejections(sign)
         self.measurements = Measurements()
         self.complaints: list[Complaint] = []
@@ -127,6 +139,25 @@ class State:
         )
         self._events: dict[tuple[str, str], tuple[ClusterEvent, ...]] = {}
         self._interest: dict[ClusterEvent, bool] = {}
+
+    def take(self, offered: Generation, now: float) -> None:
+        """Put a generation in the place of the one in force; who is in the queue stays where it is.
+
+        Args:
+            now: when, for those who look at the batch cache later.
+        """
+        before, after = (next(iter(profiles.values())).queue_sort for profiles in (self.profiles, offered.profiles))
+        self.profiles = offered.profiles
+        self.generation = offered.number
+        self._signer.change(offered.profiles)
+        self._events.clear()
+        self._interest.clear()
+        self._failing.clear()
+        # Plugins hold their arguments and nothing else.
+        sorts_alike = type(before) is type(after) and vars(before) == vars(after)
+        self.queue.change(sort_key=after.sort_key, sorts_alike=sorts_alike, backoff=offered.backoff)
+        self.batching.change(offered.profiles, offered.batching, now)
+        self.unserved.warn_for(offered.profiles if offered.typo_warnings else ())
 
     def plugin_failed(self, failure: PluginFailure, pod: PodInfo) -> None:
         """Count a failure that no cycle ends with. It is reported once for each plugin and extension point."""
@@ -196,7 +227,7 @@ class State:
             for profile in self.profiles.values():
                 for plugin in profile.rejecting:
                     registered += profile.events_of(plugin)
-            found = self._interest[event] = any(each.matches(event) for each in registered)
+            found = self._interest[event] = event.is_wildcard or any(each.matches(event) for each in registered)
         return found
 
     def _hint(self, pod: PodInfo, plugin: str, event: ClusterEvent, old: Any, new: Any) -> Hint:
@@ -218,4 +249,4 @@ class State:
         profile = self.profile_of(queued.pod)
         if profile is None:
             return queued.pod.uid
-        return profile.likeness(queued.pod, queued.signature, queued.unschedulable_plugins)
+        return profile.likeness(queued.pod, self.queue.signature_of(queued), queued.unschedulable_plugins)

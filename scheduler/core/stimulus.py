@@ -7,13 +7,14 @@ Deletions name the object only: the core holds what it knew of it.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from scheduler.api.disruption import PodDisruptionBudget
 from scheduler.api.objects import DeviceClass, Namespace, Node, Pod, SelectingObject
 from scheduler.api.storage import StorageObject
+from scheduler.batch.options import BatchOptions
 from scheduler.core.instruction import Victims
 
 
@@ -202,6 +203,27 @@ class PreemptPodFailed(_Stimulus, frozen=True):
     error: str
 
 
+class ConfigurationChanged(_Stimulus, frozen=True):
+    """Another configuration is to be in force from here on. What was built from it has been handed over before, under this number.
+
+    Attributes:
+        configuration: the KubeSchedulerConfiguration as JSON values.
+        batching, typo_warnings: of the RepriseConfiguration.
+    """
+
+    generation: int
+    configuration: dict[str, Any]
+    batching: BatchOptions = BatchOptions()
+    typo_warnings: bool = False
+
+
+class EventsFound(_Stimulus, frozen=True):
+    """What a FindEvents instruction came to; ``has_events`` also when they could not be looked for."""
+
+    uid: str
+    has_events: bool
+
+
 Stimulus: TypeAlias = (
     NodeApplied
     | NodeDeleted
@@ -228,4 +250,6 @@ Stimulus: TypeAlias = (
     | DisruptionBudgetDeleted
     | PodPreempted
     | PreemptPodFailed
+    | ConfigurationChanged
+    | EventsFound
 )

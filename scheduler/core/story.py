@@ -13,10 +13,11 @@ import msgspec
 
 from scheduler.batch.options import BatchOptions
 from scheduler.core.cycle import CycleResult
+from scheduler.core.generation import Generation
 from scheduler.core.instruction import Instruction
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.state import Complaint
-from scheduler.core.stimulus import Stimulus
+from scheduler.core.stimulus import ConfigurationChanged, Stimulus
 
 VERSION = 1
 
@@ -26,12 +27,16 @@ class StoryError(ValueError):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """How to build the same scheduler again. ``configuration`` is the KubeSchedulerConfiguration, or None for defaults."""
+    """How to build the same scheduler again. ``configuration`` is the KubeSchedulerConfiguration, or None for defaults.
+
+    What a later configuration is built from is in its stimulus, ConfigurationChanged.
+    """
 
     version: int = VERSION
     seed: int
     configuration: dict[str, Any] | None = None
     batching: BatchOptions = BatchOptions()
+    typo_warnings: bool = False
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -66,6 +71,9 @@ class RecordingScheduler:
     def _put(self, line: Header | Step) -> None:
         self._write(self._encoder.encode(line) + b"\n")
 
+    def offer(self, generation: Generation) -> None:
+        self._scheduler.offer(generation)
+
     def handle(self, stimulus: Stimulus) -> list[Instruction]:
         instructions = self._scheduler.handle(stimulus)
         self._put(Step(stimulus=stimulus, instructions=instructions))
@@ -94,8 +102,15 @@ def _cycle_step(now: float, result: CycleResult | None) -> Step:
     )
 
 
-def replay(lines: Iterable[bytes], build: Callable[[Header], Scheduler]) -> Iterator[Difference]:
+def replay(
+    lines: Iterable[bytes],
+    build: Callable[[Header], Scheduler],
+    build_generation: Callable[[ConfigurationChanged], Generation] | None = None,
+) -> Iterator[Difference]:
     """Run a story again on a fresh scheduler; yields each step whose instructions or choice differ.
+
+    Args:
+        build_generation: builds what a ConfigurationChanged puts in force, before it is told.
 
     Raises:
         StoryError: a line is not a story line.
@@ -111,6 +126,10 @@ def replay(lines: Iterable[bytes], build: Callable[[Header], Scheduler]) -> Iter
     for number, line in numbered:
         recorded = _decode(number, line, Step)
         if recorded.stimulus is not None:
+            if isinstance(recorded.stimulus, ConfigurationChanged):
+                if build_generation is None:
+                    raise StoryError(f"line {number}: the configuration changes, and nobody here builds another one")
+                scheduler.offer(build_generation(recorded.stimulus))
             replayed = Step(stimulus=recorded.stimulus, instructions=scheduler.handle(recorded.stimulus))
         elif recorded.schedule is not None:
             replayed = _cycle_step(recorded.schedule, scheduler.schedule_one(recorded.schedule))

@@ -1,7 +1,7 @@
 """Carries out the core's instructions: bounded in number, in order for each pod, binds before the rest but not alone.
 
-Instructions go in through ``submit``, in the event loop, and never block. PodBound, BindFailed, ObjectPatched, ObjectPatchFailed
-and PodRead come back through ``deliver``. What a bind waits for goes in the lane of binds.
+Instructions go in through ``submit``, in the event loop, and never block. PodBound, BindFailed, ObjectPatched, ObjectPatchFailed,
+PodRead and EventsFound come back through ``deliver``. What a bind waits for goes in the lane of binds.
 kube-scheduler 1.37: binding cycle, API dispatcher.
 """
 
@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from scheduler.core.instruction import (
     BindPod,
+    FindEvents,
     Instruction,
     PatchObject,
     PatchPodStatus,
@@ -24,6 +25,7 @@ from scheduler.core.instruction import (
 )
 from scheduler.core.stimulus import Stimulus
 from scheduler.kube.binder import Binder
+from scheduler.kube.event_finder import EventFinder
 from scheduler.kube.events import MAX_QUEUED, EventJob, EventRecorder
 from scheduler.kube.jobs import Job, Lane, LaneQueues
 from scheduler.kube.patcher import Patcher
@@ -94,6 +96,7 @@ class Dispatcher:
         self.patcher = Patcher(transport, deliver, self._timing)
         self.preemptor = Preemptor(transport, deliver, self._timing)
         self.pod_reader = PodReader(transport, deliver, self._timing)
+        self.event_finder = EventFinder(transport, deliver, self._timing)
         self.status = StatusWriter(transport, self._timing)
         self.events = EventRecorder(
             transport, self._timing, self._submit, hostname=hostname, max_queued=limits.queued_events
@@ -135,6 +138,8 @@ class Dispatcher:
                 self._submit(self.status.job(instruction))
             case ReadPod():
                 self._submit(self.pod_reader.job(instruction))
+            case FindEvents():
+                self._submit(self.event_finder.job(instruction))
             case RecordEvent():
                 self.events.record(instruction)
 

@@ -49,6 +49,10 @@ class Hearing:
         self.is_of_interest = is_of_interest
         self._heard: dict[tuple[Rejector, ClusterEvent], bool] = {}
 
+    def forget(self) -> None:
+        """Other plugins have registered: ask them anew."""
+        self._heard.clear()
+
     def hears(self, rejector: Rejector, pod: PodInfo, event: ClusterEvent) -> bool:
         """Whether the plugin, of the pod's profile, registered for the event."""
         key = (rejector, event)

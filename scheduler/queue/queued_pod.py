@@ -32,6 +32,7 @@ class QueuedPod(msgspec.Struct):
         pending_plugins: those of them that wait for something certain (status Pending): what helps one skips the back-off.
         gating_plugin: who keeps it out of the active queue, or "".
         signature: the pod's part of the key of the batch cache; None when its decision is not to be reused.
+        edition: of the queue's configuration, with which the pod was signed.
         was_flushed: its last wake-up was the five-minute flush.
     """
 
@@ -45,6 +46,15 @@ class QueuedPod(msgspec.Struct):
     pending_plugins: tuple[str, ...] = ()
     gating_plugin: str = ""
     signature: Signature | None = None
+    edition: int = 0
     was_flushed: bool = False
     flushed_at: float = 0.0
     room: Room = Room.ACTIVE
+
+    def set_back(self, seconds: float) -> None:
+        """Move all that has happened back in time."""
+        self.timestamp -= seconds
+        if self.initial_attempt_timestamp is not None:
+            self.initial_attempt_timestamp -= seconds
+        if self.flushed_at:
+            self.flushed_at -= seconds

@@ -58,6 +58,8 @@ class SchedulingQueue:
         self._max_unschedulable_seconds = max_unschedulable_seconds
         self._pods: dict[str, QueuedPod] = {}
         self._signed: dict[Signature, int] = {}
+        self._edition = 0
+        """How often what signs, sorts and rejects has changed."""
         self._active = PodHeap()
         self._backing_off = PodHeap()
         self._backing_off_after_error = PodHeap()
@@ -101,7 +103,7 @@ class SchedulingQueue:
 
     def add(self, pod: PodInfo, now: float) -> None:
         """A pod that was not known before."""
-        queued = QueuedPod(pod, now, signature=self._sign(pod))
+        queued = QueuedPod(pod, now, signature=self._sign(pod), edition=self._edition)
         self.nominator.update(pod)
         if self._is_admitted(queued, POD_ADDED):
             self._enter_active(queued, POD_ADDED, now)
@@ -156,6 +158,8 @@ class SchedulingQueue:
             self.incoming[Room.ACTIVE, POPPED_FROM_BACKOFF] += 1
         uid = queued.pod.uid
         self._leave(uid)
+        if queued.edition != self._edition:
+            self._sign_anew(queued)
         queued.attempts += 1
         queued.room = _IN_FLIGHT
         self._in_flight.start(uid)
@@ -205,6 +209,36 @@ class SchedulingQueue:
         """A pod in flight has changed, and what becomes of it is decided on its present object."""
         self._change(queued, pod)
 
+    def change(
+        self, *, sort_key: Callable[[PodInfo, float], tuple[Any, ...]], sorts_alike: bool, backoff: Backoff
+    ) -> None:
+        """Another configuration: what signs, hears and rejects is another, as ``sign``, ``hearing`` and ``pre_enqueue`` answer by now.
+
+        Pods are signed anew when they are popped, not all of them now.
+
+        Args:
+            sorts_alike: ``sort_key`` orders pods as the one before did, so that they can stay in their places.
+        """
+        self._edition += 1
+        self._hearing.forget()
+        is_same = sorts_alike and backoff == self._backoff
+        self._sort_key, self._backoff = sort_key, backoff
+        if is_same:
+            return
+        for queued in self._pods.values():
+            if queued.room is Room.ACTIVE:
+                self._push(self._active, self._sort_key(queued.pod, queued.timestamp), queued)
+            elif queued.room is Room.BACKOFF:
+                self._push_backoff(queued)
+
+    def signature_of(self, queued: QueuedPod) -> Signature | None:
+        """The pod's signature; None also when what it has is of an earlier configuration."""
+        return queued.signature if queued.edition == self._edition else None
+
+    def _sign_anew(self, queued: QueuedPod) -> None:
+        queued.signature = self._sign(queued.pod)
+        queued.edition = self._edition
+
     def is_waiting(self, signature: Signature) -> bool:
         """Whether a pod with this signature waits."""
         return signature in self._signed
@@ -215,7 +249,7 @@ class SchedulingQueue:
             return
         waits = self._leave(pod.uid) is not None
         queued.pod = pod
-        queued.signature = self._sign(pod)
+        self._sign_anew(queued)
         if waits:
             self._join(queued)
 
@@ -291,6 +325,17 @@ class SchedulingQueue:
             elif queued.room is not Room.ACTIVE:
                 self._requeue(queued, FORCE_ACTIVATE.label, now, at_once=True)
 
+    def set_back(self, seconds: float) -> None:
+        """The clock was set back by so many seconds: everybody has waited for as long as before."""
+        if self._flushed_at is not None:
+            self._flushed_at -= seconds
+        for queued in self._pods.values():
+            queued.set_back(seconds)
+            if queued.room is Room.ACTIVE:
+                self._push(self._active, self._sort_key(queued.pod, queued.timestamp), queued)
+            elif queued.room is Room.BACKOFF:
+                self._place_backoff(queued)
+
     def flush(self, now: float) -> None:
         """What is due: back-offs that ended, and pods that were parked for too long."""
         for heap in (self._backing_off, self._backing_off_after_error):
@@ -358,6 +403,9 @@ class SchedulingQueue:
     def _place_backoff(self, queued: QueuedPod) -> None:
         queued.room = Room.BACKOFF
         self._join(queued)
+        self._push_backoff(queued)
+
+    def _push_backoff(self, queued: QueuedPod) -> None:
         expiration = self._backoff.expiration(queued) or 0.0
         if queued.unschedulable_plugins:
             self._push(self._backing_off, (expiration, self._sort_key(queued.pod, queued.timestamp)), queued)

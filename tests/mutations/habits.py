@@ -43,7 +43,7 @@ MUTANTS = (
         ("        if len(self._in_flight) and self._hearing.is_of_interest(event):\n", "        if False:\n"),
         # PreEnqueue is asked once.
         ("        if not self._is_admitted(queued, label):\n", "        if False:\n"),
-        ("        queued.signature = self._sign(pod)\n", ""),
+        ("        self._sign_anew(queued)\n        if waits:\n", "        if waits:\n"),
         # PreEnqueue is asked on the way out of the back-off too.
         (
             "                self._enter_active(queued, BACKOFF_COMPLETE, now)\n",

@@ -30,6 +30,7 @@ from scheduler.api.objects import (
     PodSchedulingGate,
     PodStatus,
 )
+from scheduler.app.replay_command import build_generation
 from scheduler.batch.options import BatchOptions
 from scheduler.batch.outcomes import Attempt
 from scheduler.cache.cache import Cache
@@ -38,6 +39,7 @@ from scheduler.core.story import Header, replay
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code, Status
 from scheduler.profile.evaluation import Evaluation
+from scheduler.profile.profile import Profile
 from scheduler.profile.refusal import refusal
 from scheduler.queue.backoff import Backoff
 from scheduler.queue.queued_pod import Room
@@ -52,21 +54,29 @@ ROOMS = (Room.ACTIVE, Room.BACKOFF, Room.UNSCHEDULABLE, Room.GATED)
 
 # Whose pods have to go is a story of its own.
 PEACEFUL = {"multiPoint": {"disabled": [{"name": "DefaultPreemption"}]}}
-CONFIGURATION = {
+CONFIGURATION: dict[str, Any] = {
     "profiles": [
         {"schedulerName": "reprise", "plugins": PEACEFUL},
         {"schedulerName": "second", "plugins": {"score": {"disabled": [{"name": "NodeResourcesFit"}]}, **PEACEFUL}},
     ]
 }
 PROFILES = default_profiles(CONFIGURATION)
-
+_PACKING = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
+_FIRST: dict[str, Any] = CONFIGURATION["profiles"][0]
+LATER_CONFIGURATIONS: tuple[dict[str, Any], ...] = (
+    CONFIGURATION,
+    {"profiles": [{**_FIRST, "pluginConfig": [_PACKING]}, {**_FIRST, "schedulerName": "second"}]},
+    {"profiles": [_FIRST], "podInitialBackoffSeconds": 2},
+    {"profiles": [*CONFIGURATION["profiles"], {**_FIRST, "schedulerName": "other"}], "podMaxBackoffSeconds": 3},
+)
+LATER = [(one, default_profiles(one)) for one in LATER_CONFIGURATIONS]
 
 SEEDS = st.integers(0, 2**16)
 STEPS = (
     *("create_pods",) * 5,
     *("end_pod",) * 4,
     *("change_pod",) * 2,
-    *("change_node", "name_the_team", "guard_the_namespace", "bind_behind_our_back", "wait"),
+    *("change_node", "reload", "name_the_team", "guard_the_namespace", "bind_behind_our_back", "wait"),
     *("hear_of_pods",) * 6,
     *("hear_of_nodes",) * 2,
     *("serve_bind",) * 3,
@@ -97,26 +107,28 @@ def guard() -> Pod:
     return make_pod("guard", namespace="elsewhere", node_name="n0", affinity=affinity, scheduler_name="other")
 
 
-def refused_for_others(follower: Follower, pod: PodInfo) -> dict[str, Status]:
+def refused_for_others(follower: Follower, pod: PodInfo, profiles: Mapping[str, Profile]) -> dict[str, Status]:
     """By node why it does not take the pod beside those that are nominated to it."""
     nodes = {other.status.nominated_node_name for other in follower.ahead_of(pod.pod)} & set(follower.nodes)
     if not nodes:
         return {}
     cache = follower.cache_with_nominated(pod.pod)
-    evaluation = Evaluation(PROFILES[pod.pod.spec.scheduler_name], pod, cache.table)
+    evaluation = Evaluation(profiles[pod.pod.spec.scheduler_name], pod, cache.table)
     evaluation.refresh()
     rows = {name: row for name in nodes if (row := cache.table.row_of(name)) is not None}
     statuses = {name: evaluation.status(row) for name, row in rows.items()}
     return {name: status for name, status in statuses.items() if status.code is not Code.SUCCESS and status.plugin}
 
 
-def seen(pod: PodInfo, cache: Cache, refused: Mapping[str, Status]) -> dict[str, Any]:
+def seen(
+    pod: PodInfo, cache: Cache, refused: Mapping[str, Status], profiles: Mapping[str, Profile] = PROFILES
+) -> dict[str, Any]:
     """Everything that a decision rests on, from a new evaluation on this cache; ``refused`` nodes hold for it alone."""
     table = cache.table
     missing = refusal(pod, cache)
     if missing is not None:
         return {"refused": missing}
-    evaluation = Evaluation(PROFILES[pod.pod.spec.scheduler_name], pod, table)
+    evaluation = Evaluation(profiles[pod.pod.spec.scheduler_name], pod, table)
     evaluation.refresh()
     names = {table.name_of(row): row for row, live in enumerate(table.live.tolist()) if live}
     instead = {names[name]: status for name, status in refused.items()}
@@ -146,6 +158,8 @@ class Story(RuleBasedStateMachine):
         self.cluster = FakeCluster()
         self.follower = Follower(self.cluster, new_scheduler(), HEADER)
         self.made = 0
+        self.profiles: Mapping[str, Profile] = PROFILES
+        self.generation = 1
 
     @initialize(seed=SEEDS)
     def begin(self, seed: int) -> None:
@@ -275,8 +289,8 @@ class Story(RuleBasedStateMachine):
         """A decision is the one that a new scheduler would make which was told everything at once."""
         follower = self.follower
         waiting = [queued.pod for queued in follower.state.queue.waiting()]
-        refused = {pod.uid: refused_for_others(follower, pod) for pod in waiting}
-        before = {pod.uid: seen(pod, follower.state.cache, refused[pod.uid]) for pod in waiting}
+        refused = {pod.uid: refused_for_others(follower, pod, self.profiles) for pod in waiting}
+        before = {pod.uid: seen(pod, follower.state.cache, refused[pod.uid], self.profiles) for pod in waiting}
         cache = follower.cache_made_anew()
         result = follower.decide()
         if result is None:
@@ -286,7 +300,7 @@ class Story(RuleBasedStateMachine):
         if result.outcome == "skipped":
             return
         pod = PodInfo(follower.pods[result.uid])
-        anew = seen(pod, cache, refused[result.uid])
+        anew = seen(pod, cache, refused[result.uid], self.profiles)
         REACHED["had to leave room"] += bool(refused[result.uid])
         REACHED["was nominated"] += bool(pod.pod.status.nominated_node_name)
         assert before[result.uid] == anew
@@ -303,6 +317,22 @@ class Story(RuleBasedStateMachine):
             assert (result.outcome, result.node_name) == ("assumed", anew["node"])
             assert result.feasible == len(set(anew["feasible"]) - refused[result.uid].keys())
             REACHED["several fit"] += result.feasible > 1
+
+    def reload(self, random: Random) -> None:
+        """Another configuration is in force at once, unless a pod would be left that it cannot place."""
+        configuration, profiles = random.choice(LATER)
+        self.generation += 1
+        waiting = [queued.pod.pod for queued in self.follower.state.queue.waiting()]
+        binding = [one.queued.pod.pod for one in self.follower.state.bindings.values()]
+        left = {pod.spec.scheduler_name for pod in (*waiting, *binding)} - profiles.keys()
+        REACHED["a profile is in use"] += bool(left)
+        REACHED["a profile is dropped"] += bool(self.profiles.keys() - profiles.keys()) and not left
+        REACHED["a profile is new"] += bool(profiles.keys() - self.profiles.keys()) and not left
+        reload = self.follower.reload(self.generation, configuration, profiles, BATCHING)
+        assert reload.number == self.generation
+        assert bool(reload.refused) == bool(left)
+        if not left:
+            self.profiles = profiles
 
     # What must hold
 
@@ -331,7 +361,7 @@ class Story(RuleBasedStateMachine):
                 assert uid not in waiting
             else:
                 assert known is None or uid in follower.assumed
-                ours = pod.spec.scheduler_name in PROFILES and uid not in follower.skipped
+                ours = pod.spec.scheduler_name in self.profiles and uid not in follower.skipped
                 if uid not in follower.assumed:
                     assert (uid in waiting) == ours
         assert state.cache.pod_count == sum(bool(pod.spec.node_name) for pod in follower.pods.values()) + len(
@@ -357,11 +387,12 @@ class Story(RuleBasedStateMachine):
             if queued.room is Room.GATED:
                 assert queued.pod.pod.spec.scheduling_gates
                 continue
-            found = seen(queued.pod, follower.state.cache, refused_for_others(follower, queued.pod))
+            refused = refused_for_others(follower, queued.pod, self.profiles)
+            found = seen(queued.pod, follower.state.cache, refused, self.profiles)
             assert follower.nodes == {} or found.get("node") is None, f"{queued.pod.key} waits for nothing"
         self.the_cache_is_what_it_should_be()
         self.every_pod_is_where_it_belongs_and_nowhere_else()
-        assert list(replay(follower.story, lambda header: new_scheduler())) == []
+        assert list(replay(follower.story, lambda header: new_scheduler(), build_generation)) == []
         for (_, attempt), count in follower.state.batching.counters.attempts.items():
             REACHED[attempt.value] += count
         for end, count in follower.checked.items():
@@ -393,5 +424,6 @@ def test_in_long_stories_too() -> None:
     }
     wanted |= {"checked again: fits", "checked again: refused"}
     wanted |= {"forgotten during its bind", "unschedulable at the end", "gated at the end"}
+    wanted |= {"a profile is in use", "a profile is dropped", "a profile is new"}
     wanted |= {"was nominated", "had to leave room", Attempt.NO_HINT, Attempt.HINT_USED, Attempt.FIT_ERROR}
     assert {name: REACHED[name] for name in wanted if not REACHED[name]} == {}

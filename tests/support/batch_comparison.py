@@ -12,6 +12,7 @@ from scheduler.core.batching import Decision
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.evaluation import Evaluation
+from scheduler.profile.profile import Profile
 from scheduler.queue.queued_pod import QueuedPod
 from tests.support.batch_reached import AFFINITY, SPREAD
 from tests.support.core_run import default_profiles
@@ -46,12 +47,14 @@ class Comparison:
     def __init__(self, follower: Follower, reached: Counter[str]) -> None:
         self._follower = follower
         self._reached = reached
+        self.profile: Profile = PROFILES["reprise"]
+        """Under which decisions are made now."""
 
     def compare(self, queued: QueuedPod, decide: Callable[[], Decision]) -> Decision:
         """A decision is that of a new evaluation, for the pod as the API showed it, on all that is known at this moment."""
         cache = self._follower.cache_made_anew()
         plain = PodInfo(queued.pod.pod)
-        fresh = Evaluation(PROFILES["reprise"], plain, cache.table)
+        fresh = Evaluation(self.profile, plain, cache.table)
         fresh.refresh()
         instead = self._refused(plain, fresh)
         chosen = fresh.select(instead)
@@ -102,7 +105,7 @@ class Comparison:
         cache = self._follower.cache_made_anew()
         for other in nominated:
             cache.assume(PodInfo(other), name)
-        beside = Evaluation(PROFILES["reprise"], pod, cache.table)
+        beside = Evaluation(self.profile, pod, cache.table)
         beside.refresh()
         row = cache.table.rows[name]
         for column in beside._filtering.columns:

@@ -15,7 +15,7 @@ from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.profile import Profile
 from scheduler.queue.queued_pod import QueuedPod
 
-FLUSHES = (Flush.EXPIRED, Flush.NODE_EVENT, Flush.CLUSTER_EVENT, Flush.EVICTED)
+FLUSHES = (Flush.EXPIRED, Flush.NODE_EVENT, Flush.CLUSTER_EVENT, Flush.EVICTED, Flush.CONFIG_CHANGED)
 """Those that a sound scheduler comes to; the others have tests of their own, or no cause yet."""
 FACETS = ("NAME", "RESOURCES", "PORTS", "VOLUMES", "PODS", "LABELS", "TAINTS", "UNSCHEDULABLE", "IMAGES", "FEATURES")
 AFFINITY = "InterPodAffinity"

@@ -9,6 +9,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -31,7 +32,7 @@ from tests.support.batch_comparison import PROFILES, Comparison
 from tests.support.batch_reached import Watched, missing
 from tests.support.batch_shapes import SHAPES, build_node, with_containers
 from tests.support.builders import make_pod
-from tests.support.core_run import changed
+from tests.support.core_run import changed, default_profiles
 from tests.support.fake_cluster import FakeCluster, Follower
 from tests.support.selecting_objects import service
 from tests.support.small_cluster import small_node
@@ -56,7 +57,27 @@ STEPS = (
     *("spread_burst",) * 3,
     "serve",
 )
-RARE_STEPS = ("alone", "keep_apart", "remove_node", "add_node", "wait_long", "clock_set_back", "all_nodes")
+# Each changes scores, verdicts, signatures or what is kept of them.
+# Whose pods have to go is a story of its own.
+_PEACEFUL = {"name": "DefaultPreemption"}
+_PROFILES: tuple[dict[str, Any], ...] = (
+    {"plugins": {"multiPoint": {"disabled": [_PEACEFUL]}}},
+    {
+        "plugins": {"multiPoint": {"disabled": [_PEACEFUL]}},
+        "pluginConfig": [
+            {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}},
+            {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 50}},
+        ],
+    },
+    {"plugins": {"multiPoint": {"disabled": [_PEACEFUL, {"name": "NodePorts"}, {"name": "InterPodAffinity"}]}}},
+    {
+        "plugins": {"multiPoint": {"enabled": [{"name": "ImageLocality", "weight": 7}], "disabled": [_PEACEFUL]}},
+        "pluginConfig": [{"name": "PodTopologySpread", "args": {"defaultingType": "List"}}],
+    },
+)
+_CONFIGURATIONS = [{"profiles": [{"schedulerName": "reprise", **profile}]} for profile in _PROFILES]
+GENERATIONS = [(configuration, default_profiles(configuration)) for configuration in _CONFIGURATIONS]
+RARE_STEPS = ("alone", "keep_apart", "remove_node", "add_node", "wait_long", "clock_set_back", "all_nodes", "reload")
 
 
 class BatchStory:
@@ -67,7 +88,9 @@ class BatchStory:
         self.cluster = FakeCluster()
         scheduler = Scheduler(PROFILES, seed=SEED, backoff=Backoff(), batching=BATCHING)
         self.follower = Follower(self.cluster, scheduler, Header(seed=SEED, batching=BATCHING))
-        Watched(scheduler, reached, Comparison(self.follower, reached).compare)
+        self.comparison = Comparison(self.follower, reached)
+        Watched(scheduler, reached, self.comparison.compare)
+        self.generation = 1
         self.made = 0
         self.names: tuple[str, ...] = ()
 
@@ -310,6 +333,16 @@ class BatchStory:
 
     def clock_set_back(self, _random: Random) -> None:
         self.follower.wait(-0.05)
+
+    def reload(self, random: Random) -> None:
+        """Another configuration, in force for the next decision."""
+        self.generation += 1
+        configuration, profiles = random.choice(GENERATIONS)
+        batching = replace(BATCHING, max_signatures=random.choice((2, 5, 8)))
+        self.follower.reload(self.generation, configuration, profiles, batching)
+        self.comparison.profile = profiles["reprise"]
+        for _ in range(random.randint(0, 4)):
+            self.decide_once()
 
     # What the scheduler does
 

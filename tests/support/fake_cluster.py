@@ -7,21 +7,25 @@ kept as plain objects.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from scheduler.api.objects import Namespace, Node, Pod, PodCondition, SelectingObject
+from scheduler.batch.options import BatchOptions
 from scheduler.cache.cache import Cache
+from scheduler.config.configuration import from_object
 from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
+from scheduler.core.generation import Generation, Reload
 from scheduler.core.instruction import BindPod, Instruction, PatchPodStatus, RecordEvent
 from scheduler.core.scheduler import Scheduler
 from scheduler.core.stimulus import (
     BindDue,
     BindFailed,
+    ConfigurationChanged,
     NamespaceApplied,
     NamespaceDeleted,
     NodeApplied,
@@ -36,6 +40,7 @@ from scheduler.core.stimulus import (
 )
 from scheduler.core.story import Header, RecordingScheduler
 from scheduler.framework.pod_info import PodInfo
+from scheduler.profile.profile import Profile
 from tests.support.core_run import changed
 
 DELETED_AT = "2026-01-01T00:00:00Z"
@@ -232,6 +237,21 @@ class Follower:
     def _is_assigned(self, uid: str) -> bool:
         pod = self.pods.get(uid)
         return pod is not None and bool(pod.spec.node_name)
+
+    def reload(
+        self, number: int, configuration: dict[str, Any], profiles: Mapping[str, Profile], batching: BatchOptions
+    ) -> Reload:
+        """Another configuration; the profiles are what was made of it."""
+        before = self.state.profiles.keys()
+        backoff = from_object(configuration, any_scheduler_name=True).backoff
+        self._scheduler.offer(Generation(number=number, profiles=profiles, backoff=backoff, batching=batching))
+        self._tell(
+            ConfigurationChanged(now=0.0, generation=number, configuration=configuration, batching=batching),
+        )
+        for uid, pod in self.pods.items():
+            if pod.spec.scheduler_name not in before and uid not in self.skipped:
+                self._note_nomination(pod)
+        return self.state.reload
 
     def wait(self, seconds: float) -> None:
         self.now += seconds
