@@ -19,6 +19,7 @@ from tests.support.api_client import ApiClient, ApiError
 from tests.support.binaries import binaries_folder
 from tests.support.cluster_reset import count_objects, reset_cluster
 from tests.support.daemons import Daemon, DaemonError
+from tests.support.granted_and_seen import AUDIT_POLICY, AUDIT_VARIABLE
 from tests.support.kubeconfig import write_kubeconfig
 from tests.support.rbac import apply_lease, apply_rbac
 from tests.support.resources import NAMESPACES
@@ -165,6 +166,7 @@ class ControlPlane:
             f"--disable-admission-plugins={','.join(self._disabled_admission_plugins)}",
             "--allow-privileged=true",
             "--delete-collection-workers=16",
+            *self._audit_arguments(),
             *self._apiserver_arguments,
         ]
 
@@ -194,6 +196,15 @@ class ControlPlane:
                     raise
             else:
                 return
+
+    def _audit_arguments(self) -> list[str]:
+        """With REPRISE_AUDIT, what ServiceAccounts ask for is written into a file of that folder: see granted_and_seen."""
+        if not (folder := os.environ.get(AUDIT_VARIABLE)):
+            return []
+        policy = self.folder / "audit-policy.yaml"
+        policy.write_text(AUDIT_POLICY)
+        log = Path(folder).absolute() / f"{self.folder.name}.log"
+        return [f"--audit-policy-file={policy}", f"--audit-log-path={log}", "--audit-log-mode=blocking"]
 
     def stop_apiserver(self) -> None:
         """Kill the kube-apiserver, as a crash would; etcd keeps the state for the next `start_apiserver`."""

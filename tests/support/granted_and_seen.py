@@ -18,6 +18,8 @@ from tests.support.resources import Object
 
 MANIFESTS = Path(__file__).parents[2] / "deploy" / "manifests" / "rbac.yaml"
 USER = "system:serviceaccount:reprise:reprise"
+AUDIT_VARIABLE = "REPRISE_AUDIT"
+"""Names the folder into which the API servers of tests write their audit logs."""
 AUDIT_POLICY = """\
 apiVersion: audit.k8s.io/v1
 kind: Policy
