@@ -51,7 +51,7 @@ def test_ci_runs_the_readmes_test_command() -> None:
 
 
 def test_scripts_are_valid_bash() -> None:
-    for name in (".ci/run", "tools/setup.sh", "tools/lock.sh", "tools/control-plane/build.sh"):
+    for name in (".ci/run", "tools/setup.sh", "tools/lock.sh", "tools/control-plane/build.sh", "tools/chart/build.sh"):
         subprocess.run(["bash", "-n", ROOT / name], check=True)
 
 
