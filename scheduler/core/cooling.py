@@ -51,6 +51,13 @@ class Cooling:
         """Nodes that pods of the shape are kept from, in the order in which they first refused."""
         return (name for name, until in self.active.get(shape, {}).items() if now < until)
 
+    def set_back(self, seconds: float) -> None:
+        """The clock was set back by so many seconds."""
+        self.active = {
+            shape: {name: until - seconds for name, until in nodes.items()} for shape, nodes in self.active.items()
+        }
+        self._last = {key: cool._replace(until=cool.until - seconds) for key, cool in self._last.items()}
+
     def expire(self, now: float) -> bool:
         """Let those go that have cooled down; whether there was any."""
         ended = [(shape, name) for shape, nodes in self.active.items() for name, until in nodes.items() if until <= now]

@@ -24,6 +24,7 @@ from tests.mutations.app import MUTANTS as APP
 from tests.mutations.batch import MUTANTS as BATCH
 from tests.mutations.beside_others import MUTANTS as BESIDE_OTHERS
 from tests.mutations.binding_cycle import MUTANTS as BINDING_CYCLE
+from tests.mutations.clock import MUTANTS as CLOCK
 from tests.mutations.core import MUTANTS as CORE
 from tests.mutations.extenders import MUTANTS as EXTENDERS
 from tests.mutations.habits import MUTANTS as HABITS
@@ -56,6 +57,7 @@ MUTANTS = (
     *BINDING_CYCLE,
     *BESIDE_OTHERS,
     *NOMINATED,
+    *CLOCK,
     *CORE,
     *EXTENDERS,
     *QUEUE,
