@@ -170,6 +170,25 @@ MUTANTS = (
         ("        return (ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE),)\n", "        return ()\n"),
     ),
     *mutants(
+        "scheduler/core/preemptions.py",
+        PREEMPTING,
+        ("        return _WAITING\n", "        return SUCCESS\n"),
+    ),
+    *mutants(
+        "scheduler/core/cycle.py",
+        TELLING,
+        # Without nodes a pod is refused as by all plugins, and others are looked for that could make room.
+        ("    if state.cache.table.node_count == 0:\n", "    if False:\n"),
+        # It waits for an event that helps.
+        ("Failure(REASON_UNSCHEDULABLE, NO_NODES)", "Failure(REASON_UNSCHEDULABLE, NO_NODES, (MISSING_RULE,))"),
+    ),
+    *mutants(
+        "scheduler/queue/hearing.py",
+        TELLING,
+        ("            if plugin in pending:\n", "            if False:\n"),
+        ("            if plugin in pending:\n", "            if True:\n"),
+    ),
+    *mutants(
         "scheduler/queue/hearing.py",
         FIELD_CASES,
         ("            if plugin in pending:\n", "            if False:\n"),

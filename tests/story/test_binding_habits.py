@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.api.objects import Pod
+from scheduler.api.objects import Pod, PodStatus
 from scheduler.core.instruction import BindPod, Condition, PatchPodStatus, RecordEvent
 from scheduler.framework.binding import ObjectKey, PermitAnswer, PreBindFailed, PreBindWaits
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
@@ -17,6 +17,7 @@ from scheduler.framework.status import Code, Status
 from tests.support.binding_plugins import DONE, Asked, scripted
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import BINDING, ON_NODE, Core, changed, on_node, reference
+from tests.support.preemption import replace_status
 from tests.support.scripted_plugins import Hearing, make_profile, named, rejected
 
 LARGE = changed(make_pod("large", requests={"cpu": "3"}), version="7")
@@ -208,6 +209,20 @@ def test_a_pod_is_nominated_before_its_bind_only_when_that_has_to_wait() -> None
     ordinary.validate()
     working.validate()
     waiting.validate()
+
+
+# trap: the-api-server-clears-the-nomination
+def test_a_nominated_pod_is_bound_and_its_nomination_left_to_the_api_server() -> None:
+    core = Core()
+    core.nodes(make_node("n1"))
+    pod = replace_status(LARGE, PodStatus(nominated_node_name="n1"))
+    core.pods(pod)
+    assert core.decide(100.0).instructions == [BIND]
+    (event,) = core.bound(pod, "n1", at=100.5)
+    assert isinstance(event, RecordEvent)
+
+    assert core.pods(on_node(LARGE, "n1"), at=101.0) == []
+    core.validate()
 
 
 # trap: done-before-pre-bind

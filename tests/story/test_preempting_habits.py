@@ -19,6 +19,7 @@ def apart_from_web() -> Pod:
 
 
 # trap: preemption-wakes-nobody-itself
+# trap: who-preempts-is-held-back
 def test_a_pod_that_was_held_back_is_woken_by_what_helps_those_that_refused_it_and_by_no_other_departure() -> None:
     """DefaultPreemption hears of every pod that leaves a node, so that it may be asked again, and asks for nobody."""
     core = PreemptingCore(nodes=("n1", "n2"))

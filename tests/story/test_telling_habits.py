@@ -11,11 +11,15 @@ import pytest
 
 from scheduler.api.objects import Pod, PodCondition, PodStatus, Toleration
 from scheduler.core.instruction import BindPod, Instruction, PatchPodStatus, RecordEvent
+from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
+from scheduler.framework.status import Code, Reason
 from tests.support.builders import make_node, make_pod
 from tests.support.core_run import Core, changed, on_node, reference
 from tests.support.extender_runs import ExtendedCore, extender
-from tests.support.preemption import replace_status
+from tests.support.preemption import PreemptingCore, replace_status
+from tests.support.scripted_plugins import Hearing, make_profile, named
 
+NO_NODES = "no nodes available to schedule pods"
 SHORT_OF_CPU = "0/1 nodes are available: 1 Insufficient cpu."
 
 
@@ -68,6 +72,48 @@ def test_only_other_words_are_written_and_the_time_of_the_transition_stays() -> 
     assert patch.condition is not None
     assert patch.condition.message == "0/2 nodes are available: 2 Insufficient cpu."
     assert (patch.condition.last_transition_time, patch.condition.observed_generation) == (None, 2)
+    core.validate()
+
+
+# trap: no-nodes-is-retried-by-the-clock
+def test_without_nodes_a_pod_is_unschedulable_to_its_user_and_tried_by_the_clock_whatever_comes() -> None:
+    core = PreemptingCore(nodes=())
+    pod = changed(make_pod(), version="1")
+    core.pods(pod, at=100.7)
+    result = core.decide(100.7)
+    (patch,) = patches(result.instructions)
+    assert patch.condition is not None
+    assert (patch.condition.reason, patch.condition.message) == ("Unschedulable", NO_NODES)
+    assert (result.plugins, core.rooms(pod)) == ((), ["backoff"])
+    core.tick(102.0)
+    assert core.decide(102.0).attempt == 2  # nothing has happened
+    core.nodes(make_node("n1"), at=102.5)
+    core.tick(104.999)
+    assert core.scheduler.schedule_one(104.999) is None
+
+    core.tick(105.0)
+    assert core.decide(105.0).node_name == "n1"
+    core.validate()
+
+
+NODE_ADD = ClusterEvent(EventResource.NODE, ActionType.ADD)
+
+
+# trap: pending-skips-the-back-off
+@pytest.mark.parametrize(("code", "room"), [(Code.PENDING, "active"), (Code.UNSCHEDULABLE, "backoff")])
+def test_who_says_pending_is_among_those_that_refused_and_its_pod_skips_the_back_off(code: Code, room: str) -> None:
+    listener = named(Hearing, "Listener", events=(NODE_ADD,), refuses=("n1",), reason=Reason("soon", code))
+    core = Core([make_profile(listener)])
+    core.nodes(make_node("n1"))
+    pod = make_pod()
+    core.pods(pod)
+    result = core.decide()
+    assert (result.outcome, result.plugins) == ("unschedulable", ("Listener",))
+    assert core.state.queue.unschedulable_plugins() == {("Listener", "reprise"): 1}
+    core.nodes(make_node("n2"), at=0.1)
+
+    assert core.rooms(pod) == [room]
+    assert core.decide(0.1).node_name == "n2"
     core.validate()
 
 
