@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from ruamel.yaml import YAML
 
 from tests.support.helm import CHART, Helm, HelmError
-from tools.chart.files import manifests
+from tools.chart.files import MANIFESTS, manifests
 
 
 def test_lint_finds_nothing(either_helm: Helm) -> None:
@@ -32,6 +34,13 @@ def test_the_rendered_manifests_are_as_they_would_be_rendered_now(helm_programs:
     written = {path.name: (path, content) for path, content in manifests(helm_programs / "helm").items()}
     path, content = written[name]
     assert path.read_text() == content, "write them anew: make chart-files"
+
+
+@pytest.mark.parametrize("name", ["rbac.yaml", "reprise.yaml"])
+def test_the_rendered_manifests_mean_the_same_to_kubectl(name: str) -> None:
+    """Which reads YAML 1.1, where `on` is true and `012` is ten."""
+    written = (MANIFESTS / name).read_text()
+    assert list(yaml.safe_load_all(written)) == list(YAML(typ="safe").load_all(written))
 
 
 def profile(**fields: Any) -> dict[str, Any]:
