@@ -131,9 +131,10 @@ def shown_by() -> dict[str, list[str]]:
     return found
 
 
-def is_shown_whole(name: str) -> bool:
-    """Whether a story or a script shows the trap, and not only tests of parts."""
-    return any(each.startswith(_WHOLE) for each in shown_by().get(name, ()))
+def shown_in_parts_only() -> list[str]:
+    """Traps that no story and no script shows, but at most tests of parts."""
+    found = shown_by()
+    return [name for name in FOLLOWED if not any(each.startswith(_WHOLE) for each in found.get(name, ()))]
 
 
 def _marked(path: Path) -> Iterator[tuple[str, str]]:
