@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import compare, contestants, crowd, decide, preempting, report, soak, workload
+from bench import compare, contestants, crowd, decide, parking, preempting, report, soak, workload
 
 QUICK_ROUNDS, ROUNDS = 1, 3
 NODES, PODS = 1000, 2000
 CROWD_NODES, CROWD_BLOCKS = 60, 5
 SOAK_MINUTES = 15
 PREEMPT_NODES, PREEMPT_PODS, PREEMPT_ROUNDS = (1000, 5000), 50, 3
+QUEUE_PODS, QUEUE_ROUNDS, MEMORY_PODS = 50_000, 3, 10_000
 DECIDE_NODES, DECIDE_PODS, DECIDE_ROUNDS = (100, 5000, 15000), 2000, 5
 
 
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     comparing.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
     _add_decide(commands)
     _add_preempt(commands)
+    _add_queue(commands)
     _add_crowd(commands)
     _add_soak(commands)
     reporting = commands.add_parser(
@@ -107,6 +109,29 @@ def _add_preempt(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     preempts.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
 
 
+def _add_queue(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parked = commands.add_parser(
+        "queue",
+        help="time events while very many pods are parked, and weigh parked pods beside kube-scheduler's",
+        description="Runs `reprise bench queue` in rounds, each time in a new process; then Reprise and kube-scheduler in turn park "
+        "the same pods on a real API server. The exit code is 1 when an event asked more hints than the shapes account for.",
+    )
+    parked.add_argument(
+        "--pods", type=_positive, default=QUEUE_PODS, metavar="N", help=f"parked pods (default: {QUEUE_PODS})"
+    )
+    parked.add_argument(
+        "--rounds", type=_positive, default=QUEUE_ROUNDS, metavar="N", help=f"rounds (default: {QUEUE_ROUNDS})"
+    )
+    parked.add_argument(
+        "--memory-pods",
+        type=_whole,
+        default=MEMORY_PODS,
+        metavar="N",
+        help=f"parked pods on the real API server; 0 leaves that out (default: {MEMORY_PODS})",
+    )
+    parked.add_argument("--results", type=Path, metavar="DIR", help="also write all figures to a file in DIR")
+
+
 def _add_crowd(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     crowding = commands.add_parser(
         "crowd",
@@ -152,6 +177,10 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _whole(text: str) -> int:
+    return 0 if text == "0" else _positive(text)
+
+
 def _contestants(text: str) -> list[str]:
     names = list(dict.fromkeys(text.split(",")))
     if unknown := [name for name in names if name not in contestants.NAMES]:
@@ -169,6 +198,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return decide.run(options)
     if options.command == "preempt":
         return preempting.run(options)
+    if options.command == "queue":
+        return parking.run(options)
     if options.command == "crowd":
         return crowd.run(options)
     if options.command == "soak":

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from scheduler.app import bench_queue
 from scheduler.app.bench_queue import measure
 from scheduler.app.cli import main
 
@@ -32,7 +33,19 @@ def test_the_figures_are_a_line_of_json_or_a_table(capsys: pytest.CaptureFixture
     assert (line["pods"], line["shapes"], line["nodes"]) == (20, 4, 2)
 
     assert main(["bench", "queue", "--pods=20", "--shapes=4", "--nodes=2"]) == 0
-    assert "HINTS" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "HINTS" in told
+    assert "target < 100 ms: met" in told
+
+
+@pytest.mark.parametrize(("most", "code"), [(0, 1), (2, 0)])
+def test_more_hints_than_the_shapes_account_for_end_it_with_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], most: int, code: int
+) -> None:
+    monkeypatch.setattr(bench_queue, "MOST_HINTS_A_SHAPE", most)
+
+    assert main(["bench", "queue", "--pods=20", "--shapes=4", "--nodes=2", "--output=json"]) == code
+    assert ("4 shapes account for 0" in capsys.readouterr().err) is bool(code)
 
 
 def test_more_shapes_than_pods_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
