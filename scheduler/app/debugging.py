@@ -16,7 +16,7 @@ from scheduler.app.runtime import Runtime
 from scheduler.core.comparison import Comparison, Listed, compare, queue_summary
 from scheduler.kube.comparing import compare_until_settled
 from scheduler.kube.transport import ApiError, Transport, TransportFailure
-from scheduler.serving.server import PageError
+from scheduler.serving.pages import PageError
 
 log = structlog.get_logger(__name__)
 

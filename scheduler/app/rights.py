@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from scheduler.app.leadership import Candidacy
 from scheduler.config.configuration import Configuration
-from scheduler.kube.access import REQUIRED, RIGHTS_TO_PREEMPT, Right, rights_to_patch, rights_to_watch
+from scheduler.kube.access import (
+    REQUIRED,
+    RIGHTS_TO_ASK_WHO,
+    RIGHTS_TO_PREEMPT,
+    Right,
+    rights_to_patch,
+    rights_to_watch,
+)
 from scheduler.kube.resources import AnyResource, watched_resources
 
 
@@ -14,7 +21,7 @@ def resources_watched(configuration: Configuration) -> tuple[AnyResource, ...]:
 
 
 def rights_needed(configuration: Configuration, candidacy: Candidacy | None = None) -> tuple[Right, ...]:
-    """The rights without which pods would be seen and not bound; those on the Lease are the last.
+    """The rights without which pods would be seen and not bound, or pages asked for and not shown; those on the Lease are the last.
 
     Raises:
         ValueError: a plugin patches a kind that cannot be patched.
@@ -23,4 +30,6 @@ def rights_needed(configuration: Configuration, candidacy: Candidacy | None = No
     rights = (*REQUIRED, *rights_to_watch(resources_watched(configuration)), *rights_to_patch(patched))
     if any(profile.post_filter for profile in configuration.profiles):
         rights += RIGHTS_TO_PREEMPT
+    if configuration.reprise.serving.port:
+        rights += RIGHTS_TO_ASK_WHO
     return rights if candidacy is None else rights + candidacy.rights

@@ -23,17 +23,20 @@ from scheduler.app.garbage import spare_once
 from scheduler.app.leadership import Candidacy, Leadership
 from scheduler.app.own_namespace import own_namespace
 from scheduler.app.runtime import Runtime
+from scheduler.app.serving import Delegate, Heartbeat, is_served, make_server, start
 from scheduler.config.configuration import Configuration, ConfigurationError, load
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import CredentialsError, load_credentials
 from scheduler.kube.elector import LeadershipLost, Terms
 from scheduler.kube.fence import FenceClosed
 from scheduler.serving.health import ping
-from scheduler.serving.server import Pages, Server, ServingError
+from scheduler.serving.pages import Pages
+from scheduler.serving.server import ServingError
 from scheduler.telemetry import logs
 from scheduler.telemetry.election_metrics import LeaderElectionCollector
+from scheduler.telemetry.exposition import take
 from scheduler.telemetry.freshness_metrics import FreshnessCollector
-from scheduler.telemetry.metrics import CONTENT_TYPE, CountersCollector, SchedulerCollector, registry, render
+from scheduler.telemetry.metrics import CountersCollector, SchedulerCollector, registry
 from scheduler.telemetry.process_metrics import LimitsCollector, UnderWayCollector
 
 log = structlog.get_logger(__name__)
@@ -61,6 +64,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         credentials = load_credentials(kubeconfig, monotonic=time.monotonic)
         leadership = _leadership(configuration, kubeconfig)
+        delegate = Delegate(kubeconfig) if configuration.reprise.serving.port else None
     except CredentialsError as error:
         print(f"reprise run: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -75,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with _story(options.story) as write_story, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             client = ApiClient(credentials, version=version("reprise-scheduler"))
-            return runner.run(_serve(configuration, client, seed, write_story, leadership))
+            return runner.run(_serve(configuration, client, seed, write_story, leadership, delegate))
     except ServingError as error:
         print(f"reprise run: {error}", file=sys.stderr)
     except CredentialsError as error:
@@ -138,6 +142,7 @@ async def _serve(
     seed: int,
     write_story: Callable[[bytes], object] | None,
     leadership: Leadership | None,
+    delegate: Delegate | None,
 ) -> int:
     stop = asyncio.Event()
     _stop_on_signals(stop)
@@ -152,18 +157,23 @@ async def _serve(
             write_story=write_story,
         )
         debugger = CacheDebugger(runtime, client)
-        server = Server(_pages(configuration, runtime, leadership, debugger))
+        heartbeat = Heartbeat(time.monotonic)
         serving = configuration.reprise.serving
-        port = await server.start(serving.bind_address, serving.port)
-        log.info("serving", address=serving.bind_address, port=port)
+        server = None
+        if is_served(serving):
+            server = make_server(serving, _pages(configuration, runtime, leadership, debugger, heartbeat), delegate)
+            await start(server, serving)
+        beating = asyncio.create_task(heartbeat.run())
         sparing = asyncio.create_task(spare_once(runtime.synced))
         debugger.listen_for_signal()
         try:
             await runtime.run(stop)
         finally:
             sparing.cancel()
+            beating.cancel()
             await debugger.stop()
-            await server.stop()
+            if server is not None:
+                await server.stop(before_end=None if delegate is None else delegate.client.close)
             if leadership is not None:
                 leadership.close()
     return 0
@@ -185,7 +195,11 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
 
 
 def _pages(
-    configuration: Configuration, runtime: Runtime, leadership: Leadership | None, debugger: CacheDebugger
+    configuration: Configuration,
+    runtime: Runtime,
+    leadership: Leadership | None,
+    debugger: CacheDebugger,
+    heartbeat: Heartbeat,
 ) -> Pages:
     def writes() -> dict[str, int]:
         return runtime.dispatcher.unfinished._asdict()
@@ -238,18 +252,20 @@ def _pages(
     )
     return Pages(
         health=watchdog or {"ping": ping},
-        live={"ping": ping},
+        live={"ping": ping, "scheduling-loop": heartbeat.is_well},
         ready={
             "ping": ping,
             **watchdog,
             "shutdown": lambda: not runtime.is_stopping,
             "sched-handler-sync": runtime.synced.is_set,
+            "rights": lambda: not runtime.missing or f"missing: {'; '.join(runtime.missing)}",
         },
-        metrics=lambda: (render(collectors), CONTENT_TYPE),
+        metrics={"/metrics": lambda: take(collectors)},
         configuration=configuration.as_kube_document,
         debug={"batch": lambda: runtime.state.batching.as_document(time.time()), "compare": debugger.document}
         if configuration.reprise.serving.debug
         else {},
+        owner=asyncio.get_running_loop(),
     )
 
 

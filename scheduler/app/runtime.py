@@ -40,6 +40,8 @@ BINDS_IN_FLIGHT = 256
 
 DRAIN_SECONDS = 10.0
 RIGHTS_RETRY_SECONDS = 10.0
+RIGHTS_AGAIN_SECONDS = 60.0
+"""How often our rights are looked at when all were there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +125,8 @@ class Runtime:
         self._ending: asyncio.Task[None] | None = None
         self.synced = asyncio.Event()
         self.is_stopping = False
+        self.missing: tuple[str, ...] = ()
+        """Rights that we need and do not have, as far as is known."""
 
     def _deliver(self, stimulus: Any) -> None:
         if self._extenders is not None:
@@ -224,6 +228,7 @@ class Runtime:
             if not await self._lead(group):
                 await self._know(group)
         self.loop.start_scheduling()
+        await self._look_after_rights()
 
     async def _know(self, group: asyncio.TaskGroup) -> None:
         """List everything and watch it from then on; what is watched already is listed anew."""
@@ -265,6 +270,7 @@ class Runtime:
                     log.warning("cannot ask the API server for our rights; will retry", error=str(error))
                 await asyncio.sleep(backoff.next_seconds())
                 continue
+            self.missing = tuple(missing)
             if not missing:
                 if reported is not None:
                     log.info("the API server answers and grants what is needed")
@@ -273,6 +279,21 @@ class Runtime:
                 reported = missing
                 log.error("rights are missing; grant them to this identity, then scheduling starts", missing=missing)
             await asyncio.sleep(RIGHTS_RETRY_SECONDS)
+
+    async def _look_after_rights(self) -> None:
+        """Say what is taken from us later, too. What can be done without it goes on."""
+        while True:
+            await asyncio.sleep(RIGHTS_AGAIN_SECONDS)
+            try:
+                missing = tuple(await missing_rights(self._transport, self._rights))
+            except (TransportFailure, AccessReviewError):
+                continue  # there are others who tell that
+            if missing != self.missing:
+                self.missing = missing
+                if missing:
+                    log.error("rights are missing; grant them to this identity again", missing=list(missing))
+                else:
+                    log.info("the API server grants again what is needed")
 
     async def _stop(self) -> Outcome:
         self.is_stopping = True

@@ -36,7 +36,7 @@ class Serving(_Section, frozen=True):
     pages to whoever is on this machine: both speak HTTP and ask nobody. A port of 0 is not served.
     """
 
-    bind_address: str = "127.0.0.1"
+    bind_address: str = "0.0.0.0"
     port: Int32 = 10259
     cert_file: str = ""
     private_key_file: str = ""

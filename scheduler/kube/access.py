@@ -65,6 +65,12 @@ REQUIRED: tuple[Right, ...] = (
     *_rights("list watch", "statefulsets", "apps"),
 )
 
+RIGHTS_TO_ASK_WHO = (
+    *_rights("create", "tokenreviews", "authentication.k8s.io", is_namespaced=False),
+    *_rights("create", "subjectaccessreviews", "authorization.k8s.io", is_namespaced=False),
+)
+"""What it takes to serve pages to those who may see them, beside REQUIRED."""
+
 
 def rights_to_watch(resources: Iterable[AnyResource]) -> tuple[Right, ...]:
     """What it takes to watch these resources, without what is in REQUIRED."""

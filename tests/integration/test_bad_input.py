@@ -12,7 +12,7 @@ import pytest
 
 from tests.integration.conftest import Say, StartReprise
 from tests.support.api_client import ApiClient
-from tests.support.control_plane import ControlPlane
+from tests.support.control_plane import ControlPlane, free_ports
 from tests.support.kubeconfig import write_kubeconfig
 from tests.support.manifests import node_manifest, pod_manifest
 from tests.support.rbac import reprise_rbac
@@ -20,7 +20,9 @@ from tests.support.reprise_process import COMMAND, RepriseProcess
 from tests.support.resources import DEVICE_CLASSES, EVENTS, PODS, Object, resource_of
 from tests.support.watch import Watch
 
-NOT_READY = "[+]ping ok\n[+]shutdown ok\n[-]sched-handler-sync failed: reason withheld\nreadyz check failed\n"
+NOT_READY = (
+    "[+]ping ok\n[+]shutdown ok\n[-]sched-handler-sync failed: reason withheld\n[+]rights ok\nreadyz check failed\n"
+)
 CANNOT_ASK = "cannot ask the API server for our rights; will retry"
 MISSING = "rights are missing; grant them to this identity, then scheduling starts"
 
@@ -233,6 +235,8 @@ ALL_RIGHTS = [
     "get persistentvolumeclaims (all namespaces)",
     "patch persistentvolumeclaims (all namespaces)",
     "delete pods (all namespaces)",
+    "create tokenreviews.authentication.k8s.io",
+    "create subjectaccessreviews.authorization.k8s.io",
 ]
 
 
@@ -271,11 +275,16 @@ def our_rules() -> list[Object]:
 
 
 def test_all_missing_rights_are_named_in_one_line_at_the_start(fresh_cluster: ControlPlane):
-    process = RepriseProcess(fresh_cluster, user="nobody").start(wait_ready=False)
+    serving = {"serving": {"port": free_ports(1)[0]}}
+    process = RepriseProcess(fresh_cluster, user="nobody", reprise=serving).start(wait_ready=False)
     try:
         assert process.wait_for_line(MISSING)["missing"] == ALL_RIGHTS
         assert complaints(process) == [MISSING]
-        assert (process.page("/readyz").status, process.page("/readyz").body.decode()) == (500, NOT_READY)
+        said = f"[-]rights failed: missing: {'; '.join(ALL_RIGHTS)}"
+        assert (process.page("/readyz").status, process.page("/readyz").body.decode()) == (
+            500,
+            NOT_READY.replace("[+]rights ok", said),
+        )
         assert process.page("/livez").status == 200
         assert process.lines("Listed") == []
     finally:

@@ -5,7 +5,6 @@ offer next is known before, and it is not the one of the last decision: nothing 
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -19,15 +18,7 @@ from tests.support.resources import NODES, PODS, Object
 from tests.support.watch import Watch
 
 # Entries do not age here, and no check mends what an entry gets wrong.
-CONFIGURATION = """\
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
----
-apiVersion: reprise.dev/v1alpha1
-kind: RepriseConfiguration
-serving: {port: 0}
-batching: {maxBatchAge: 0s, verifyFraction: 0}
-"""
+BATCHING = {"batching": {"maxBatchAge": "0s", "verifyFraction": 0}}
 REQUESTS = {"cpu": "8", "memory": "8Gi"}
 A = node_manifest("a", allocatable={"cpu": "64", "memory": "64Gi"}, kwok=False)
 B = node_manifest("b", allocatable={"cpu": "60", "memory": "60Gi"}, kwok=False)
@@ -97,13 +88,11 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster(admin: ApiClient, start_reprise: StartReprise, tmp_path: Path) -> Iterator[Cluster]:
+def cluster(admin: ApiClient, start_reprise: StartReprise) -> Iterator[Cluster]:
     """After five pods, all but two placed from an entry, with the next to go to b."""
-    configuration = tmp_path / "scheduler.yaml"
-    configuration.write_text(CONFIGURATION)
     admin.create_all([A, B])
     with admin.watch(PODS) as pods:
-        found = Cluster(admin, pods, start_reprise(configuration))
+        found = Cluster(admin, pods, start_reprise(reprise=BATCHING))
         # A shape is kept from its second pod on.
         assert [found.place() for _ in range(5)] == [
             Placed("a", hints=0),

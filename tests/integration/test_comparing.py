@@ -1,6 +1,5 @@
 """What a running scheduler knows beside what the real API server has: SIGUSR2 and `reprise debug compare`."""
 
-import json
 import subprocess
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from tests.integration.conftest import StartReprise
 from tests.support.api_client import ApiClient
 from tests.support.control_plane import ControlPlane
 from tests.support.manifests import node_manifest, pod_manifest
-from tests.support.reprise_process import COMMAND, COMPARED, KUBE_DOCUMENT, REPRISE_DOCUMENT, take_uncompared
+from tests.support.reprise_process import COMMAND, COMPARED, take_uncompared
 from tests.support.resources import NODES
 
 
@@ -28,13 +27,10 @@ def test_a_signal_compares_and_lists_who_waits(admin: ApiClient, start_reprise: 
 
 def test_the_command_asks_the_page(fresh_cluster: ControlPlane, admin: ApiClient, start_reprise: StartReprise) -> None:
     admin.create(node_manifest("n1"))
-    configuration = fresh_cluster.folder / "debug.yaml"
-    documents = [KUBE_DOCUMENT, {**REPRISE_DOCUMENT, "serving": {"port": 0, "debug": True}}]
-    configuration.write_text("\n---\n".join(json.dumps(document) for document in documents))
-    reprise = start_reprise(configuration)
+    reprise = start_reprise(reprise={"serving": {"debug": True}})
     reprise.wait_until(reprise.is_ready, seconds=10, what="it is ready")
 
-    command: list[str | Path] = [COMMAND, "debug", "compare", "--url", f"http://127.0.0.1:{reprise.port}"]
+    command: list[str | Path] = [COMMAND, "debug", "compare", "--url", reprise.url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (
         0,

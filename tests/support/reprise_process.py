@@ -15,7 +15,7 @@ from typing import Any, Self
 import msgspec
 
 from tests.support.api_client import Answer, ApiClient
-from tests.support.control_plane import ControlPlane
+from tests.support.control_plane import ControlPlane, free_ports
 from tests.support.daemons import Daemon
 from tests.support.resources import Object
 
@@ -52,6 +52,8 @@ class RepriseProcess:
 
     `configuration` is a KubeSchedulerConfiguration as a mapping, which gets a free port for its pages and no leader election
     unless it says so; a file, which is taken as it is; or None for no `--config` at all. The last two serve where the product does by default.
+    With a mapping the pages are on plain HTTP for everybody, unless `reprise`, the fields of a RepriseConfiguration, says otherwise.
+    Pages that are not for everybody are asked for as somebody who may read all of them.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class RepriseProcess:
         control_plane: ControlPlane,
         configuration: Mapping[str, Any] | Path | None = KUBE_DOCUMENT,
         *,
+        reprise: Mapping[str, Any] | None = None,
         user: str = "reprise",
         name: str = "reprise",
         seed: int | None = None,
@@ -73,6 +76,8 @@ class RepriseProcess:
         self.story = folder / "story.jsonl"
         self.start_seconds = 0.0
         self.port = 0
+        self.url = ""
+        self._token = control_plane.token("admin")
         self.daemon: Daemon
         self.stray_lines: list[str] = []
         self._client: ApiClient | None = None
@@ -86,7 +91,7 @@ class RepriseProcess:
         self._command: list[str | Path] = [COMMAND, "run"]
         self._command.append(f"--kubeconfig={control_plane.kubeconfig(user, folder / 'kubeconfig')}")
         if configuration is not None:
-            self._command.append(f"--config={_configuration_file(configuration, folder)}")
+            self._command.append(f"--config={_configuration_file(configuration, reprise or {}, folder)}")
         if seed is not None:
             self._command.append(f"--seed={seed}")
         if tells_story:
@@ -102,8 +107,10 @@ class RepriseProcess:
         began = time.monotonic()
         self.daemon = Daemon(self.name, self._command, folder=self._folder, environment=self._environment)
         try:
-            self.port = self.wait_for_line("serving", seconds=START_SECONDS)["port"]
-            self._client = ApiClient(f"http://127.0.0.1:{self.port}")
+            line = self.wait_for_line("serving", seconds=START_SECONDS)
+            self.port = line["insecure_port"] or line["port"]
+            self.url = f"{'http' if line['insecure_port'] else 'https'}://127.0.0.1:{self.port}"
+            self._client = ApiClient(self.url, token=self._token, verifies=False)
             if wait_ready:
                 self.wait_until(self.is_ready, seconds=START_SECONDS, what="/readyz says ok")
         except BaseException:
@@ -227,10 +234,11 @@ class RepriseProcess:
         return self.daemon.exit_code
 
 
-def _configuration_file(configuration: Mapping[str, Any] | Path, folder: Path) -> Path:
+def _configuration_file(configuration: Mapping[str, Any] | Path, reprise: Mapping[str, Any], folder: Path) -> Path:
     if isinstance(configuration, Path):
         return configuration
-    documents = [{**KUBE_DOCUMENT, **ALONE, **configuration}, {**REPRISE_DOCUMENT, "serving": {"port": 0}}]
+    serving = {"port": 0, "insecurePort": free_ports(1)[0], **reprise.get("serving", {})}
+    documents = [{**KUBE_DOCUMENT, **ALONE, **configuration}, {**REPRISE_DOCUMENT, **reprise, "serving": serving}]
     file = folder / "configuration.yaml"
     file.write_text("\n---\n".join(json.dumps(document, indent=2) for document in documents))
     return file

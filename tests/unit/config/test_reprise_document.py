@@ -25,7 +25,7 @@ def test_the_defaults_are_safe() -> None:
     expected = RepriseConfiguration(
         batching=Batching(enabled=True, max_signatures=16, max_batch_age_seconds=0.5, verify_fraction=0.01),
         serving=Serving(
-            bind_address="127.0.0.1",
+            bind_address="0.0.0.0",
             port=10259,
             cert_file="",
             private_key_file="",
