@@ -313,6 +313,7 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
     if state.profile_of(pod) is None and state.tries(pod.uid):
         # No API server lets a pod name another scheduler; kube-scheduler drops it without a word when its turn comes.
         _withdraw(state, pod.uid, now)
+        state.unserved.apply(pod, now)
         return
     if state.extending is not None and state.extending.uid == pod.uid:
         decided_on, state.extending.latest = state.extending.latest, pod

@@ -117,6 +117,7 @@ def test_a_waiting_pod_that_names_another_scheduler_is_dropped_without_a_word(at
 
     assert core.scheduler.schedule_one(9.0) is None
     assert core.rooms(pod) == []
+    assert len(core.state.unserved) == 1
     core.validate()
 
 
