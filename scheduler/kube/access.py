@@ -59,10 +59,6 @@ REQUIRED: tuple[Right, ...] = (
     *_rights("patch", "pods/status"),
     *_rights("create patch", "events", "events.k8s.io"),
     *_rights("list watch", "deviceclasses", "resource.k8s.io", is_namespaced=False),
-    *_rights("list watch", "services"),
-    *_rights("list watch", "replicationcontrollers"),
-    *_rights("list watch", "replicasets", "apps"),
-    *_rights("list watch", "statefulsets", "apps"),
 )
 
 RIGHTS_TO_ASK_WHO = (

@@ -147,6 +147,7 @@ SERVICES = _selecting("services", Service)
 REPLICATION_CONTROLLERS = _selecting("replicationcontrollers", ReplicationController)
 REPLICA_SETS = _selecting("replicasets", ReplicaSet, "apps")
 STATEFUL_SETS = _selecting("statefulsets", StatefulSet, "apps")
+SELECTING: tuple[AnyResource, ...] = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
 
 StorageT = TypeVar("StorageT", bound=StorageObject)
 
@@ -185,17 +186,13 @@ DISRUPTION_BUDGETS = WatchedResource(
     applied=lambda now, budget: DisruptionBudgetApplied(now=now, budget=budget),
     deleted=lambda now, namespace, name, uid: DisruptionBudgetDeleted(now=now, namespace=namespace, name=name, uid=uid),
 )
-IF_NAMED: tuple[AnyResource, ...] = (*STORAGE, DISRUPTION_BUDGETS)
+IF_NAMED: tuple[AnyResource, ...] = (*SELECTING, *STORAGE, DISRUPTION_BUDGETS)
 """Watched as far as an enabled plugin names their kinds."""
 
 WATCHED: tuple[AnyResource, ...] = (
     NODES,
     NAMESPACES,
     DEVICE_CLASSES,
-    SERVICES,
-    REPLICATION_CONTROLLERS,
-    REPLICA_SETS,
-    STATEFUL_SETS,
     PODS,
 )
 """Watched whatever is enabled. Pods come last: what they meet is known before them."""

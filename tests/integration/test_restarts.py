@@ -10,7 +10,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from scheduler.kube.resources import DISRUPTION_BUDGETS, STORAGE, WATCHED
+from scheduler.kube.resources import DISRUPTION_BUDGETS, SELECTING, STORAGE, WATCHED
 from tests.integration.conftest import Say, StartReprise
 from tests.support.api_client import ApiClient, ApiError, run_all
 from tests.support.burst import Binds, binding_answers
@@ -212,7 +212,9 @@ def test_pods_created_while_the_api_server_restarts_are_bound(
 
 def states_of(process: RepriseProcess) -> dict[str, list[str]]:
     """By resource, the states that its watch has come to since it was first listed, a log line each."""
-    found: dict[str, list[str]] = {resource.full_name: [] for resource in (*WATCHED, *STORAGE, DISRUPTION_BUDGETS)}
+    found: dict[str, list[str]] = {
+        resource.full_name: [] for resource in (*WATCHED, *SELECTING, *STORAGE, DISRUPTION_BUDGETS)
+    }
     for line in process.lines():
         if line["msg"] == "Cannot watch; will retry":
             found[line["resource"]].append(line["state"])

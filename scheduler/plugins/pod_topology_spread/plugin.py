@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class PodTopologySpread(
     name = "PodTopologySpread"
     facets = Facet.NAME | Facet.LABELS | Facet.TAINTS
     inputs = frozenset((Input.DOMAINS, Input.POD_COUNTS, Input.FEASIBLE, Input.SELECTING_OBJECTS))
+    watches: ClassVar[tuple[str, ...]] = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 
     def __init__(self, args: PodTopologySpreadArgs = PodTopologySpreadArgs()) -> None:  # noqa: B008 - frozen
         if errors := validate(args, ""):

@@ -8,7 +8,7 @@ import pytest
 
 from scheduler.app.runtime import Runtime
 from scheduler.config.configuration import from_object
-from scheduler.kube.resources import DISRUPTION_BUDGETS, STORAGE, WATCHED
+from scheduler.kube.resources import DISRUPTION_BUDGETS, SELECTING, STORAGE, WATCHED
 from tests.edge.kube.scripted import ScriptedTransport
 from tests.support.scheduler_configurations import HEADER
 
@@ -59,7 +59,7 @@ def test_only_what_an_enabled_plugin_reads_is_watched(enabled: tuple[str, ...], 
 
     watched = {reflector.resource for reflector in runtime.reflectors}
     expected = {resource for resource in STORAGE if resource.kind.__name__ in kinds}
-    assert watched == {*WATCHED, DISRUPTION_BUDGETS, *expected}
+    assert watched == {*WATCHED, *SELECTING, DISRUPTION_BUDGETS, *expected}
     listed = {right.resource for right in runtime._rights if right.verb == "list"}
     assert listed == {resource.name for resource in watched}
 
@@ -68,6 +68,19 @@ def test_what_any_profile_needs_is_watched() -> None:
     first = {"schedulerName": "a", "plugins": {"multiPoint": {"disabled": [{"name": name} for name in VOLUME_PLUGINS]}}}
     configuration = from_object({**HEADER, "profiles": [first, {"schedulerName": "b"}]})
     runtime = Runtime(configuration, ScriptedTransport(), hostname="host", seed=1)
+
+    assert {reflector.resource for reflector in runtime.reflectors} == {
+        *WATCHED,
+        *SELECTING,
+        DISRUPTION_BUDGETS,
+        *STORAGE,
+    }
+
+
+def test_without_spread_nobody_asks_what_services_and_controllers_select() -> None:
+    plugins = {"multiPoint": {"disabled": [{"name": "PodTopologySpread"}]}}
+    first: dict[str, Any] = {"schedulerName": "reprise", "plugins": plugins}
+    runtime = Runtime(from_object({**HEADER, "profiles": [first]}), ScriptedTransport(), hostname="host", seed=1)
 
     assert {reflector.resource for reflector in runtime.reflectors} == {*WATCHED, DISRUPTION_BUDGETS, *STORAGE}
 

@@ -9,18 +9,17 @@ import pytest
 
 from scheduler.api.objects import SelectingObject
 from scheduler.api.selectors import compile_label_selector
-from scheduler.kube.access import missing_rights
+from scheduler.kube.access import missing_rights, rights_to_watch
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import load_credentials
 from scheduler.kube.resources import (
-    REPLICA_SETS,
-    REPLICATION_CONTROLLERS,
-    SERVICES,
-    STATEFUL_SETS,
+    SELECTING,
     WATCHED,
     AnyResource,
+    watched_resources,
 )
 from scheduler.kube.transport import ApiError
+from scheduler.plugins.pod_topology_spread import PodTopologySpread
 from scheduler.sim.access import Denial
 from scheduler.sim.resources import RESOURCES
 from scheduler.sim.server import ApiServer
@@ -29,7 +28,6 @@ from tests.edge.kube.watched import streams, watching
 from tests.edge.kube.whole_edge import running_edge
 from tests.support.selecting_objects import replica_set, replication_controller, selector, service, stateful_set
 
-SELECTING = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
 TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "main", "image": "app"}]}}
 BY_LABELS: dict[str, Any] = {"app": "web"}
 BY_SELECTOR: dict[str, Any] = {
@@ -65,7 +63,7 @@ def test_each_kind_is_watched_where_the_server_has_it() -> None:
         "/apis/apps/v1/statefulsets",
     ]
     assert {each.path for each in SELECTING} <= served
-    assert set(SELECTING) <= set(WATCHED)
+    assert set(watched_resources(PodTopologySpread.watches)) == {*WATCHED, *SELECTING}
 
 
 # On virtual time, against a scripted server
@@ -175,6 +173,7 @@ async def test_a_missing_right_is_named(tmp_path: Path, resource: AnyResource, v
     await server.start()
     try:
         async with ApiClient(load_credentials(server.kubeconfig(tmp_path / "kubeconfig")), version="0") as client:
-            assert await missing_rights(client) == [f"{verb} {resource.full_name} (all namespaces)"]
+            missing = await missing_rights(client, rights_to_watch(SELECTING))
+            assert missing == [f"{verb} {resource.full_name} (all namespaces)"]
     finally:
         await server.stop()

@@ -22,7 +22,7 @@ from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import load_credentials
 from scheduler.kube.dispatcher import Dispatcher, Limits
 from scheduler.kube.reflector import Reflector
-from scheduler.kube.resources import WATCHED, AnyResource
+from scheduler.kube.resources import SELECTING, WATCHED, AnyResource
 
 PATIENCE_SECONDS = 30.0
 
@@ -125,7 +125,7 @@ class WholeEdge:
 async def running_edge(
     kubeconfig: Path,
     *,
-    resources: tuple[AnyResource, ...] = WATCHED,
+    resources: tuple[AnyResource, ...] = (*SELECTING, *WATCHED),
     limits: Limits | None = None,
     must_sync: bool = True,
 ) -> AsyncIterator[WholeEdge]:

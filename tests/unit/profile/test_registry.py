@@ -8,6 +8,8 @@ from scheduler.api.storage import STORAGE_KINDS
 from scheduler.framework.facet import Input
 from scheduler.profile.registry import DEFAULTS, IN_TREE, default_selection, is_known, is_missing, missing_defaults
 
+SELECTING_KINDS = {"Service", "ReplicationController", "ReplicaSet", "StatefulSet"}
+
 
 def test_the_default_list_is_upstreams() -> None:
     """kube-scheduler 1.37: config/v1 default_plugins.go, with the gates that are on by default applied."""
@@ -37,11 +39,12 @@ def test_a_plugin_is_registered_under_its_own_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", IN_TREE)
-def test_a_plugin_that_reads_storage_names_the_kinds_that_are_to_be_watched(name: str) -> None:
+def test_a_plugin_that_reads_storage_or_selectors_names_the_kinds_that_are_to_be_watched(name: str) -> None:
     registration = IN_TREE[name]
     plugin = registration.make() if registration.args is None else registration.make(registration.args())
 
-    kinds = set(plugin.watches) - {"PodDisruptionBudget"}
+    assert (Input.SELECTING_OBJECTS in plugin.inputs) == (set(plugin.watches) >= SELECTING_KINDS)
+    kinds = set(plugin.watches) - {"PodDisruptionBudget"} - SELECTING_KINDS
     assert (Input.STORAGE in plugin.inputs) == bool(kinds)
     assert kinds <= set(STORAGE_KINDS)
 
