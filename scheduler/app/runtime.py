@@ -83,6 +83,7 @@ class Runtime:
             extenders=configuration.kube.extenders,
         )
         self.state: State = core.state
+        self.state.measurements.stopwatch = time.perf_counter
         brain: Brain = core
         if write_story is not None:
             header = Header(seed=seed, configuration=configuration.as_kube_document(), batching=configuration.batching)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable
 
 SECONDS_BOUNDS = tuple(0.001 * 2**power for power in range(15))
 SLI_BOUNDS = tuple(0.01 * 2**power for power in range(20))
+HINT_BOUNDS = tuple(0.00001 * 1.5**power for power in range(20))
 DECISION_BOUNDS = tuple(0.00001 * 2**power for power in range(16))
 ATTEMPTS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0)
 VICTIMS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -20,6 +22,10 @@ ASKING = "asking"
 FITS = "fits"
 REFUSED = "refused"
 CHECKED = "checked"
+
+
+def _stopped() -> float:
+    return 0.0
 
 
 class Histogram:
@@ -67,6 +73,10 @@ class Measurements:
         """Objects that could not be understood, by kind."""
         self.hints: Counter[tuple[str, str, str]] = Counter()
         """Plugins asked whether an event helps a pod, by (plugin, event, answer): "Queue", "QueueSkip" or "Error"."""
+        self.hint_seconds: dict[tuple[str, str, str], Histogram] = {}
+        """How long each of these took, by the same."""
+        self.stopwatch: Callable[[], float] = _stopped
+        """Seconds since whenever, from whoever has a clock: nothing is decided by it."""
         self.plugin_failures: Counter[str] = Counter()
         """By plugin."""
         self.stage_errors: Counter[tuple[str, str]] = Counter()
@@ -91,6 +101,14 @@ class Measurements:
         if key not in self.decision_seconds:
             self.decision_seconds[key] = Histogram(DECISION_BOUNDS)
         self.decision_seconds[key].observe(seconds)
+
+    def hint_answered(self, plugin: str, event: str, answer: str, since: float) -> None:
+        """A plugin was asked, when the stopwatch showed ``since``, whether an event helps."""
+        key = (plugin, event, answer)
+        self.hints[key] += 1
+        if key not in self.hint_seconds:
+            self.hint_seconds[key] = Histogram(HINT_BOUNDS)
+        self.hint_seconds[key].observe(self.stopwatch() - since)
 
     def _attempt_took(self, result: str, scheduler_name: str, seconds: float) -> None:
         key = (result, scheduler_name)

@@ -233,6 +233,7 @@ class State:
         profile = self.profile_of(pod)
         if plugin in _OWN_EVENTS or profile is None:
             return Hint.QUEUE
+        began = self.measurements.stopwatch()
         try:
             answer = profile.queueing_hint(plugin, pod, event, old, new, self.cache.table)
         except PluginFailure as failure:
@@ -240,7 +241,7 @@ class State:
             answer, word = Hint.QUEUE, "Error"
         else:
             word = answer.value
-        self.measurements.hints[plugin, event.label, word] += 1
+        self.measurements.hint_answered(plugin, event.label, word, began)
         return answer
 
     def _likeness(self, queued: QueuedPod) -> Hashable:

@@ -121,6 +121,14 @@ class SchedulerCollector(Collector):
         for labels, count in sorted(self._state.measurements.hints.items()):
             hints.add_metric(labels, count)
         yield hints
+        took = HistogramMetricFamily(
+            "scheduler_queueing_hint_execution_duration_seconds",
+            "Time of a plugin's answer whether an event helps parked pods that are alike.",
+            labels=["plugin", "event", "hint"],
+        )
+        for labels, histogram in sorted(self._state.measurements.hint_seconds.items()):
+            _add(took, list(labels), histogram)
+        yield took
         rejected = GaugeMetricFamily(
             "scheduler_unschedulable_pods",
             "Waiting pods by the plugin that rejected them.",

@@ -9,6 +9,18 @@ PLUGINS = "scheduler/plugins"
 
 MUTANTS = (
     *mutants(
+        "scheduler/core/measurements.py",
+        "tests/unit/core/test_measurements.py",
+        ("observe(self.stopwatch() - since)", "observe(self.stopwatch())"),
+        ("        self.hints[key] += 1\n", ""),
+        ("0.00001 * 1.5**power for power in range(20)", "0.00001 * 2**power for power in range(20)"),
+    ),
+    *mutants(
+        "scheduler/core/state.py",
+        "tests/edge/telemetry/test_metrics.py",
+        ("        began = self.measurements.stopwatch()\n", "        began = 0.0\n"),
+    ),
+    *mutants(
         f"{PLUGINS}/node_unschedulable.py",
         HINTS,
         ("not new.spec.unschedulable and (old is None or old.spec.unschedulable)", "not new.spec.unschedulable"),

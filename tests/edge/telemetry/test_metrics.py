@@ -124,6 +124,25 @@ def test_a_rejected_pod_shows_under_its_plugin_and_its_event() -> None:
     assert found["scheduler_queue_incoming_pods_total", moved] == 1
 
 
+def test_hints_show_by_plugin_event_and_answer_with_the_time_that_they_took() -> None:
+    """kube-scheduler 1.37: queueing_hint_execution_duration_seconds."""
+    scheduler = make_scheduler()
+    shown = iter((1.0, 1.25))
+    scheduler.state.measurements.stopwatch = lambda: next(shown)
+    scheduler.handle(NodeApplied(now=10.0, node=make_node("n")))
+    scheduler.handle(PodApplied(now=10.0, pod=make_pod("a", requests={"cpu": "100"})))
+    scheduler.schedule_one(10.0)
+    scheduler.handle(NodeApplied(now=11.0, node=make_node("big", allocatable={"cpu": "200"})))
+    found = samples(scheduler)
+
+    labels = (("event", "NodeAdd"), ("hint", "Queue"), ("plugin", "NodeResourcesFit"))
+    assert found["scheduler_queueing_hints_total", labels] == 1
+    name = "scheduler_queueing_hint_execution_duration_seconds"
+    assert (found[f"{name}_count", labels], found[f"{name}_sum", labels]) == (1, 0.25)
+    bounds = [dict(key)["le"] for (sample, key) in found if sample == f"{name}_bucket"]
+    assert (len(bounds), bounds[0], bounds[-1]) == (21, "1e-05", "+Inf")
+
+
 def test_each_plugin_of_a_profile_is_there_at_zero_before_it_fails() -> None:
     """An alert on growth needs a value to grow from."""
     scheduler = make_scheduler()

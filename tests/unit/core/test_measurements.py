@@ -73,3 +73,20 @@ def test_decisions_are_told_apart_by_how_they_were_come_to() -> None:
         ("reprise", "no_hint"): 0.001,
     }
     assert measurements.decision_seconds["reprise", "hint_used"].buckets[:4] == [0, 1, 1, 0]
+
+
+def test_a_hint_counts_with_the_time_that_its_plugin_took() -> None:
+    """kube-scheduler 1.37: queueing_hint_execution_duration_seconds has 20 bounds from 10 us on, each half as much again."""
+    measurements = Measurements()
+    shown = iter((10.00004, 20.5))
+    measurements.stopwatch = lambda: next(shown)
+    measurements.hint_answered("Fit", "NodeAdd", "Queue", since=10.0)
+    measurements.hint_answered("Fit", "NodeAdd", "Queue", since=20.0)
+
+    assert measurements.hints == {("Fit", "NodeAdd", "Queue"): 2}
+    found = measurements.hint_seconds["Fit", "NodeAdd", "Queue"]
+    assert found.sum == pytest.approx(0.50004)
+    assert found.bounds[:3] == pytest.approx((0.00001, 0.000015, 0.0000225))
+    assert len(found.bounds) == 20
+    assert found.bounds[-1] == pytest.approx(0.0221684)
+    assert [index for index, count in enumerate(found.buckets) if count] == [4, 20]
