@@ -89,7 +89,7 @@ dashboards: setup ## write deploy/dashboards/ from the code in tools/dashboards/
 .PHONY: test-prometheus
 test-prometheus: setup ## ask a real Prometheus, beside the real kube-scheduler, what boards and alerts ask (ARGS='-k alerts' for pytest)
 	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
-		$(BIN)/pytest -m prometheus $(ARGS)
+		$(BIN)/pytest -n 2 --dist loadfile -m prometheus $(ARGS)
 
 .PHONY: test-parity
 test-parity: setup ## tell scripts to kube-scheduler, twice, and to Reprise, on a real API server (ARGS='--only gates', ARGS=--help)

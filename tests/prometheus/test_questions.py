@@ -1,4 +1,4 @@
-"""A minute of two schedulers' work, scraped by a real Prometheus: whatever a board or a rule asks, there is an answer."""
+"""A minute of two schedulers' work, scraped over HTTPS by a real Prometheus: whatever a board or a rule asks, there is an answer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from tests.docs.checkout import ROOT
 from tests.prometheus import load, questions
 from tests.prometheus.conditions import CONDITIONS, is_conditional
 from tests.prometheus.questions import Question
+from tests.prometheus.scraper import certified, token_of_scraper
 from tests.support.binaries import require_binaries
 from tests.support.cluster_session import shared_control_plane
+from tests.support.control_plane import free_ports
 from tests.support.kube_scheduler import KubeScheduler
 from tests.support.kwok import Kwok
 from tests.support.prometheus import Prometheus, Target, promtool
@@ -63,20 +65,23 @@ class Minute:
 
 
 @pytest.fixture(scope="module")
-def minute(pytestconfig: pytest.Config) -> Iterator[Minute]:
+def minute(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minute]:
     require_binaries("kube-scheduler", "kwok")
     control_plane = shared_control_plane(pytestconfig)
     control_plane.reset()
     admin = control_plane.client()
+    token = token_of_scraper(admin)
+    [port] = free_ports(1)
+    serving, certificate = certified(tmp_path_factory.mktemp("certificate"), port)
     with (
         Kwok(control_plane),
         KubeScheduler(control_plane, {}) as kube,
-        RepriseProcess(control_plane, CONFIGURATION) as reprise,
+        RepriseProcess(control_plane, CONFIGURATION, reprise=serving) as reprise,
     ):
         load.prepare(admin)
         targets = [
-            Target(REPRISE, f"127.0.0.1:{reprise.port}"),
-            Target(KUBE, kube.port.address, kube.port.token, kube.port.ca_file),
+            Target(REPRISE, f"127.0.0.1:{port}", token, certificate),
+            Target(KUBE, kube.port.address, token, kube.port.ca_file),
         ]
         with Prometheus(control_plane.folder, questions.RULES, targets) as prometheus:
             prometheus.scrape(REPRISE)
@@ -86,7 +91,8 @@ def minute(pytestconfig: pytest.Config) -> Iterator[Minute]:
             wait_for_up(prometheus, KUBE)
             start = time.time()
             load.work(admin, LOAD_SECONDS)
-            yield Minute(prometheus, start, time.time(), absent_before, reprise.page("/metrics").body.decode())
+            metrics = reprise.page("/metrics").body.decode()
+            yield Minute(prometheus, start, time.time(), absent_before, metrics)
 
 
 def wait_for_up(prometheus: Prometheus, job: str) -> None:

@@ -39,12 +39,12 @@ def promtool(*arguments: str | Path, stdin: str = "") -> subprocess.CompletedPro
 
 @dataclass(frozen=True)
 class Target:
-    """What is scraped under a job label; with a token over HTTPS, trusting ``ca_file``."""
+    """What is scraped under a job label, over HTTPS, with a token, trusting ``ca_file``."""
 
     job: str
     address: str
-    token: str = ""
-    ca_file: Path | None = None
+    token: str
+    ca_file: Path
 
 
 class PrometheusError(Exception):
@@ -158,15 +158,9 @@ class Prometheus:
                     "file_sd_configs": [
                         {"files": [str(self._folder / f"{target.job}.json")], "refresh_interval": "1s"}
                     ],
-                    **(
-                        {
-                            "scheme": "https",
-                            "authorization": {"credentials": target.token},
-                            "tls_config": {"ca_file": str(target.ca_file)},
-                        }
-                        if target.ca_file is not None
-                        else {}
-                    ),
+                    "scheme": "https",
+                    "authorization": {"credentials": target.token},
+                    "tls_config": {"ca_file": str(target.ca_file)},
                 }
                 for target in self._jobs.values()
             ],

@@ -14,7 +14,7 @@ class SecurePort:
         self._certificate = certificate
         self.ca_file = certificate.with_name("ca.crt")
         self.address = f"127.0.0.1:{port}"
-        self.token = control_plane.token("admin")
+        self._token = control_plane.token("admin")
         self._client: ApiClient | None = None
 
     def is_ready(self, path: str) -> bool:
@@ -29,7 +29,7 @@ class SecurePort:
     def page(self, path: str) -> str:
         """A page, once there is a certificate: /metrics, /configz, ..."""
         if self._client is None:
-            self._client = ApiClient(f"https://{self.address}", ca_file=self.ca_file, token=self.token)
+            self._client = ApiClient(f"https://{self.address}", ca_file=self.ca_file, token=self._token)
         return self._client.text(path)
 
     def close(self) -> None:
