@@ -44,7 +44,7 @@ from tests.support.scripted_plugins import Filter, make_profile, named, rejected
 from tests.unit.profile.test_nominated_properties import HOSTNAME, NODES, ZONE, random_pod
 from tests.unit.profile.test_trial import evaluated, info
 
-STORIES = 150
+STORIES = 80
 NOW = 2_000_000_000.0
 PRIORITY = 5
 """Of the pod that needs room; those that are there have 0 to 5."""
