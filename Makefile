@@ -88,6 +88,7 @@ dashboards: setup ## write deploy/dashboards/ from the code in tools/dashboards/
 
 .PHONY: test-prometheus
 test-prometheus: setup ## ask a real Prometheus, beside the real kube-scheduler, what boards and alerts ask (ARGS='-k alerts' for pytest)
+	@[ -z "$$CI" ] || tools/prometheus/install.sh
 	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
 		$(BIN)/pytest -n 2 --dist loadfile -m prometheus $(ARGS)
 
