@@ -256,7 +256,7 @@ async def test_a_right_in_one_namespace_is_not_one_in_all(
     fresh_cluster: ControlPlane, admin: Admin, tmp_path: Path, namespace: str
 ) -> None:
     subjects = [{"apiGroup": RBAC, "kind": "User", "name": "nobody"}]
-    role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "reprise"}
+    role = {"apiGroup": RBAC, "kind": "ClusterRole", "name": "reprise:reprise"}
     metadata = {"name": "in-one-namespace", "namespace": namespace}
     admin.apply(
         {"apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": metadata, "roleRef": role, "subjects": subjects}
