@@ -368,3 +368,4 @@ class Reflector(Generic[ObjectT]):
             self._deliver(self.resource.deleted(now, namespace, name, uid))
         self.synced.set()
         await self._timing.sleep(ABSENT_SECONDS * (1.0 + self._timing.chance()))
+        self._heard_at = self._timing.monotonic()

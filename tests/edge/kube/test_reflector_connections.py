@@ -20,7 +20,7 @@ from tests.edge.kube.scripted import (
     refusal,
     virtual_timing,
 )
-from tests.edge.kube.watched import streams, watching
+from tests.edge.kube.watched import Watched, streams, watching
 
 pytestmark = pytest.mark.looptime
 
@@ -234,3 +234,10 @@ async def test_what_deliver_raises_ends_the_reflector() -> None:
     stream.say(added(pod("a")))
     with pytest.raises(RuntimeError, match="a bug"):
         await reflector.run()
+
+
+async def test_who_has_not_begun_to_listen_misses_nothing() -> None:
+    """One that stands by may know nothing until it leads."""
+    watched = Watched(ScriptedTransport(), PODS, chance=0.0)
+    await asyncio.sleep(3600)
+    assert watched.reflector.silence_seconds() == 0.0

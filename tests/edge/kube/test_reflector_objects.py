@@ -37,6 +37,7 @@ async def test_a_group_that_the_server_does_not_serve_is_empty_and_asked_for_rar
             assert watched.state() == "absent"
             await asyncio.sleep(601)
             assert [round(request.at) for request in transport.watches] == [0, 300, 600]
+            assert watched.reflector.silence_seconds() < 2
             stream.say(added(node("gpu")), bookmark(2, ends_initial_events=True))
             await asyncio.sleep(1)
             assert watched.delivered() == [("applied", "gpu", "uid-gpu", "1")]
