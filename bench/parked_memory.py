@@ -82,10 +82,10 @@ def _pods(count: int, scheduler_name: str) -> Iterator[Object]:
         shape = f"shape-{index * SHAPES // count:04}"
         pod["metadata"]["labels"] = {"app": shape}
         if int(shape[-4:]) % 2:
-            resources = pod["spec"]["containers"][0]["resources"]
-            extended = {f"example.com/{shape}": "1"}
-            amounts = {**resources["requests"], **extended}
-            pod["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
+            # All pods of the workload share one container.
+            [container] = pod["spec"]["containers"]
+            amounts = {**container["resources"]["requests"], f"example.com/{shape}": "1"}
+            pod["spec"]["containers"] = [{**container, "resources": {"requests": amounts, "limits": amounts}}]
         else:
             pod["spec"]["nodeSelector"] = {f"example.com/{shape}": "yes"}
         yield pod

@@ -93,11 +93,15 @@ def test_what_the_command_prints_is_what_is_kept(tmp_path: Path) -> None:
 
 
 def test_pods_on_the_real_api_server_wait_for_what_the_others_wait_for() -> None:
-    first, second = list(_pods(200, "reprise"))[1:3]
+    pods = list(_pods(200, "reprise"))
+    asked = [dict(pod["spec"]["containers"][0]["resources"]["requests"]) for pod in pods]
 
-    assert first["spec"]["nodeSelector"] == {"example.com/shape-0000": "yes"}
-    assert second["spec"]["containers"][0]["resources"]["requests"]["example.com/shape-0001"] == "1"
-    assert "nodeSelector" not in second["spec"]
+    assert pods[0]["spec"]["nodeSelector"] == {"example.com/shape-0000": "yes"}
+    assert [sorted(amounts) for amounts in asked[:4]] == [["cpu", "memory"]] * 2 + [
+        ["cpu", "example.com/shape-0001", "memory"]
+    ] * 2
+    assert sorted(asked[198]) == ["cpu", "example.com/shape-0099", "memory"]
+    assert "nodeSelector" not in pods[2]["spec"]
 
 
 def test_a_pod_is_parked_when_it_was_told_that_it_fits_nowhere() -> None:
