@@ -18,7 +18,7 @@ RINGS = {
     "conformance": ("conformance", 60),
     "docs": ("docs", 60),
     "chart": ("chart", 120),
-    "prometheus": ("prometheus", 180),
+    "prometheus": ("prometheus", 240),
     "integration": ("cluster", 240),
 }
 
