@@ -167,7 +167,9 @@ class Runtime:
     def _cycle_done(self, result: CycleResult, seconds: float) -> None:
         self.state.measurements.cycle_took(result.outcome, result.profile, seconds)
         if result.batch:
-            self.state.measurements.decision_took(result.profile, CHECKED if result.is_checked else result.batch, seconds)
+            self.state.measurements.decision_took(
+                result.profile, CHECKED if result.is_checked else result.batch, seconds
+            )
         self._log.info(
             "scheduling cycle",
             pod=result.pod,
