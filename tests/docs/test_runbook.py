@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from tests.docs.checkout import ROOT, text
+from tests.docs.checkout import ROOT, modules, text
 
 SECTIONS = dict(
     re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", text("docs/runbook.md"), re.MULTILINE | re.DOTALL),
@@ -50,3 +50,11 @@ def test_panels_that_the_runbook_names_are_on_a_board() -> None:
     named = {name for section in SECTIONS.values() for name in re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", section)}
 
     assert named - titles == set()
+
+
+def test_lines_of_the_log_that_the_runbook_names_are_written() -> None:
+    sources = "".join(path.read_text() for path in modules())
+    named = re.findall(r"[Ll]og(?:'s last)? lines? `([^`]+)`", text("docs/runbook.md"))
+
+    assert len(named) >= 5
+    assert [line for line in named if line not in sources] == []
