@@ -136,6 +136,29 @@ def pod_amounts(pod: Pod) -> PodAmounts:
         raise QuantityError(f"{field}: {error}") from error
 
 
+def pod_limits(pod: Pod) -> Requests:
+    """The limits of the spec, summed as requests are; overhead is added to those that there are (component-helpers 0.37: resource.PodLimits).
+
+    Raises:
+        QuantityError: a quantity of the pod cannot be read.
+    """
+    spec = pod.spec
+    demand = Demand(
+        [ContainerDemand(one.resources.limits) for one in spec.containers],
+        [
+            ContainerDemand(one.resources.limits, is_sidecar=one.restart_policy == "Always")
+            for one in spec.init_containers or ()
+        ],
+        None,
+        None if spec.resources is None else spec.resources.limits,
+    )
+    limits = _amounts(_encode(demand)).requests
+    if not spec.overhead:
+        return limits
+    overhead = _amounts(_encode(Demand([ContainerDemand(spec.overhead)], [], None, None))).requests
+    return {name: amount + overhead.get(name, 0) if amount else 0 for name, amount in limits.items()}
+
+
 @lru_cache(maxsize=4096)
 def _amounts(encoded: bytes) -> PodAmounts:
     # Decoded again, so that nothing can be read which the key does not hold.

@@ -19,11 +19,12 @@ import uvloop
 
 from scheduler.app.allocator import keep_freed_blocks
 from scheduler.app.debugging import CacheDebugger
+from scheduler.app.edge_counters import edge_counters
 from scheduler.app.garbage import spare_once
 from scheduler.app.leadership import Candidacy, Leadership
 from scheduler.app.own_namespace import own_namespace
 from scheduler.app.runtime import Runtime
-from scheduler.app.serving import Delegate, Heartbeat, is_served, make_server, start
+from scheduler.app.serving import Delegate, Heartbeat, is_served, make_server, pods_known, start
 from scheduler.config.configuration import Configuration, ConfigurationError, load
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import CredentialsError, load_credentials
@@ -36,7 +37,7 @@ from scheduler.telemetry import logs
 from scheduler.telemetry.election_metrics import LeaderElectionCollector
 from scheduler.telemetry.exposition import take
 from scheduler.telemetry.freshness_metrics import FreshnessCollector
-from scheduler.telemetry.metrics import CountersCollector, SchedulerCollector, registry
+from scheduler.telemetry.metrics import SchedulerCollector, registry
 from scheduler.telemetry.process_metrics import LimitsCollector, UnderWayCollector
 
 log = structlog.get_logger(__name__)
@@ -215,40 +216,7 @@ def _pages(
         ),
         LimitsCollector(),
         UnderWayCollector(tasks=lambda: len(asyncio.all_tasks()), jobs=writes),
-        CountersCollector(
-            [
-                (
-                    "scheduler_watch_events",
-                    "Objects that a watch delivered.",
-                    ["resource"],
-                    _watched(runtime, "events"),
-                ),
-                (
-                    "scheduler_relists",
-                    "Complete lists after the first one.",
-                    ["resource"],
-                    _watched(runtime, "relists"),
-                ),
-                (
-                    "scheduler_undecodable_objects",
-                    "Objects that could not be decoded and were left out.",
-                    ["resource"],
-                    _watched(runtime, "undecodable"),
-                ),
-                (
-                    "scheduler_bind_conflicts",
-                    "Binds that the API server refused with 409: the pod was bound by somebody else, changed or is being deleted.",
-                    [],
-                    lambda: {(): float(runtime.dispatcher.binder.counters.conflicts)},
-                ),
-                (
-                    "scheduler_events_dropped",
-                    "Events that were not recorded because too many waited.",
-                    [],
-                    lambda: {(): float(runtime.dispatcher.events.counters.dropped)},
-                ),
-            ]
-        ),
+        edge_counters(runtime),
     )
     return Pages(
         health=watchdog or {"ping": ping},
@@ -260,7 +228,10 @@ def _pages(
             "sched-handler-sync": runtime.synced.is_set,
             "rights": lambda: not runtime.missing or f"missing: {'; '.join(runtime.missing)}",
         },
-        metrics={"/metrics": lambda: take(collectors)},
+        metrics={
+            "/metrics": lambda: take(collectors),
+            "/metrics/resources": pods_known(runtime.state, lambda: leadership is None or leadership.is_leader),
+        },
         configuration=configuration.as_kube_document,
         debug={"batch": lambda: runtime.state.batching.as_document(time.time()), "compare": debugger.document}
         if configuration.reprise.serving.debug
@@ -279,9 +250,3 @@ def _election_metrics(leadership: Leadership | None) -> list[LeaderElectionColle
             slow_paths=lambda: leadership.slow_paths,
         )
     ]
-
-
-def _watched(runtime: Runtime, field: str) -> Callable[[], dict[tuple[str, ...], float]]:
-    return lambda: {
-        (reflector.resource.name,): float(getattr(reflector.counters, field)) for reflector in runtime.reflectors
-    }

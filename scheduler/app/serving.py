@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import socket
 import time
 from collections.abc import Awaitable, Callable
@@ -12,14 +13,20 @@ from pathlib import Path
 import structlog
 
 from scheduler.config.reprise_document import Serving
+from scheduler.core.state import State
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import load_credentials
+from scheduler.kube.request_counts import all_counts
 from scheduler.kube.reviews import Reviews
 from scheduler.kube.timing import Timing
 from scheduler.serving.certificates import Certificate, CertificateError, FilesOnDisk, SelfSigned, Source, utc_now
 from scheduler.serving.gate import Gate
-from scheduler.serving.pages import Pages
+from scheduler.serving.pages import Exposition, Gather, Pages
 from scheduler.serving.server import Address, Secure, Server, ServingError
+from scheduler.telemetry.exposition import Collector, joined, take
+from scheduler.telemetry.health_metrics import HealthCollector
+from scheduler.telemetry.pod_resources import PodResourcesCollector
+from scheduler.telemetry.rest_client_metrics import DelegationCollector, RestClientCollector
 
 log = structlog.get_logger(__name__)
 
@@ -53,6 +60,7 @@ def make_server(serving: Serving, pages: Pages, delegate: Delegate | None) -> Se
     Raises:
         ServingError: the certificate cannot be used.
     """
+    pages = _with_edge_metrics(pages, delegate)
     secure = None
     if serving.port:
         assert delegate is not None, "who asks at the HTTPS port has to be known"
@@ -64,6 +72,35 @@ def make_server(serving: Serving, pages: Pages, delegate: Delegate | None) -> Se
         plain_metrics=_address(serving.bind_address, serving.plain_metrics_port, "serving.plainMetricsPort"),
         insecure=_address(serving.insecure_bind_address, serving.insecure_port, "serving.insecurePort"),
     )
+
+
+def _with_edge_metrics(pages: Pages, delegate: Delegate | None) -> Pages:
+    """The pages with metrics of requests and of health; they are counted on several threads, so nobody owns them."""
+    health = HealthCollector(pages.counts)
+    edge: list[Collector] = [RestClientCollector(all_counts), health]
+    if delegate is not None:
+        edge.append(DelegationCollector(delegate.reviews.tokens, delegate.reviews.rights))
+    gather = pages.metrics.get("/metrics")
+    found = {**pages.metrics, "/metrics/slis": lambda: take(health)}
+    if gather is not None:
+        found["/metrics"] = lambda: joined(gather(), *map(take, edge))
+    return dataclasses.replace(pages, metrics=found)
+
+
+def pods_known(state: State, is_leader: Callable[[], bool]) -> Gather:
+    """/metrics/resources: nothing unless this process leads. The pods are taken at once, their amounts summed where it is written."""
+
+    def gather() -> Callable[[], Exposition]:
+        pods = []
+        if is_leader():
+            pods = [one.pod.pod for one in state.cache.pods()] + [one.pod.pod for one in state.queue.waiting()]
+
+        def write() -> Exposition:
+            return take(PodResourcesCollector(lambda: pods))()
+
+        return write
+
+    return gather
 
 
 async def start(server: Server, serving: Serving) -> None:

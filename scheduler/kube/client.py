@@ -31,6 +31,7 @@ from pyreqwest.response import ResponseBodyReader
 from scheduler.kube.connections import Connections
 from scheduler.kube.credentials import Credentials, CredentialsError, Endpoint
 from scheduler.kube.fence import Fence
+from scheduler.kube.request_counts import RequestCounts
 from scheduler.kube.transport import FailureKind, Response, Transport, TransportFailure, WatchStream, error_of
 
 log = structlog.get_logger(__name__)
@@ -80,6 +81,7 @@ class ApiClient:
         self._observe = observe
         self._reads_small = reads_small
         self._endpoint = credentials.endpoint
+        self.counts = RequestCounts(urlsplit(self._endpoint.url).netloc.rpartition("@")[2])
         self._client = self._build(self._endpoint)
         self._connections = self._build_connections(self._endpoint)
         if not self._endpoint.is_verified:
@@ -141,12 +143,12 @@ class ApiClient:
         began = perf_counter()
         try:
             response = await _cancellable(request.__aenter__())
-            self._seen("GET", response.status, began)
+            self._watch_seen(response.status, began)
             if response.status == 200:
                 return response.body_reader
             body = await _cancellable(response.bytes())
         except DetailedPyreqwestError as error:
-            self._seen("GET", 0, began)
+            self._watch_seen(0, began)
             failure = _failure_of("GET", f"{self.url}{path}", error)
             if failure.kind is FailureKind.TLS:
                 await self._reload()
@@ -181,13 +183,15 @@ class ApiClient:
                         method, path, body, content_type, authorization, seconds, fence
                     )
             except TransportFailure as failure:
-                self._seen(method, 0, began)
+                self._seen(method, 0, began, len(body), 0)
                 if is_last or failure.kind is not FailureKind.TLS or not await self._reload():
                     raise
+                self.counts.retries[method, 0] += 1
             else:
-                self._seen(method, response.status, began)
+                self._seen(method, response.status, began, len(body), len(response.body))
                 if is_last or response.status != 401 or not await self._reload():
                     return response
+                self.counts.retries[method, response.status] += 1
             is_last = True
 
     async def _ask(self, method: str, path: str, seconds: float, body: bytes, content_type: str) -> Response:
@@ -224,9 +228,17 @@ class ApiClient:
         log.info("Credentials were loaded anew", source=self._credentials.source)
         return True
 
-    def _seen(self, method: str, status: int, began: float) -> None:
+    def _seen(self, method: str, status: int, began: float, sent: int, received: int) -> None:
+        seconds = perf_counter() - began
+        self.counts.seen(method, status, seconds, sent, received)
         if self._observe is not None:
-            self._observe(method, status, perf_counter() - began)
+            self._observe(method, status, seconds)
+
+    def _watch_seen(self, status: int, began: float) -> None:
+        """As in client-go a watch is counted as a request, and neither its time nor its size is measured: it has no end."""
+        self.counts.requests["GET", status] += 1
+        if self._observe is not None:
+            self._observe("GET", status, perf_counter() - began)
 
     # ------------------------------------------------------------------------------------------------------------- build
 

@@ -15,12 +15,11 @@ from scheduler.batch.outcomes import Attempt, Bypass, Flush
 from scheduler.core.extenders import ANSWERED, FAILED
 from scheduler.core.instruction import ExtenderVerb
 from scheduler.core.kubelet_rejections import USUAL_REASONS
-from scheduler.core.measurements import ERROR, FITS, REFUSED, SCHEDULED, UNSCHEDULABLE, Histogram
+from scheduler.core.measurements import ERROR, FITS, REFUSED, SCHEDULED, UNSCHEDULABLE
 from scheduler.core.state import State
 from scheduler.profile.failure import Stage
 from scheduler.queue.queued_pod import Room
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+from scheduler.telemetry.histograms import add_histogram
 
 VOLUME_BINDING = "VolumeBinding"
 _VOLUME_OPERATIONS = {"predicate": Stage.FILTER, "assume": Stage.RESERVE, "bind": Stage.PRE_BIND}
@@ -63,10 +62,10 @@ class SchedulerCollector(Collector):
             labels=["profile", "result"],
         )
         for (result, profile), histogram in sorted(measurements.attempt_seconds.items()):
-            _add(seconds, [profile, result], histogram)
+            add_histogram(seconds, [profile, result], histogram)
         yield seconds
         algorithm = HistogramMetricFamily("scheduler_scheduling_algorithm_duration_seconds", "Time of a decision.")
-        _add(algorithm, [], measurements.algorithm_seconds)
+        add_histogram(algorithm, [], measurements.algorithm_seconds)
         yield algorithm
         sli = HistogramMetricFamily(
             "scheduler_pod_scheduling_sli_duration_seconds",
@@ -74,12 +73,12 @@ class SchedulerCollector(Collector):
             labels=["attempts"],
         )
         for attempts_label, histogram in sorted(measurements.sli_seconds.items()):
-            _add(sli, [attempts_label], histogram)
+            add_histogram(sli, [attempts_label], histogram)
         yield sli
         needed = HistogramMetricFamily(
             "scheduler_pod_scheduling_attempts", "Attempts that a pod needed until it was bound."
         )
-        _add(needed, [], measurements.pod_attempts)
+        add_histogram(needed, [], measurements.pod_attempts)
         yield needed
         waits = HistogramMetricFamily(
             "scheduler_permit_wait_duration_seconds",
@@ -87,7 +86,7 @@ class SchedulerCollector(Collector):
             labels=["result"],
         )
         for result, histogram in sorted(measurements.permit_wait_seconds.items()):
-            _add(waits, [result], histogram)
+            add_histogram(waits, [result], histogram)
         yield waits
         yield CounterMetricFamily(
             "scheduler_pod_scheduled_after_flush",
@@ -127,7 +126,7 @@ class SchedulerCollector(Collector):
             labels=["plugin", "event", "hint"],
         )
         for labels, histogram in sorted(self._state.measurements.hint_seconds.items()):
-            _add(took, list(labels), histogram)
+            add_histogram(took, list(labels), histogram)
         yield took
         rejected = GaugeMetricFamily(
             "scheduler_unschedulable_pods",
@@ -181,7 +180,7 @@ class SchedulerCollector(Collector):
             labels=["profile", "result"],
         )
         for labels, histogram in sorted(self._state.measurements.decision_seconds.items()):
-            _add(took, list(labels), histogram)
+            add_histogram(took, list(labels), histogram)
         yield took
         kept = Counter(entry.key.pod.scheduler_name for entry in batching.entries)
         entries = GaugeMetricFamily("scheduler_batch_entries", "Evaluations that are kept.", labels=["profile"])
@@ -206,7 +205,7 @@ class SchedulerCollector(Collector):
         victims = HistogramMetricFamily(
             "scheduler_preemption_victims", "Pods that had to go for one that was nominated to their node."
         )
-        _add(victims, [], measurements.preemption_victims)
+        add_histogram(victims, [], measurements.preemption_victims)
         yield victims
         runs = CounterMetricFamily(
             "scheduler_preemption_goroutines_execution",
@@ -315,18 +314,6 @@ class CountersCollector(Collector):
             yield family
 
 
-def _add(family: HistogramMetricFamily, labels: list[str], histogram: Histogram) -> None:
-    cumulative, buckets = 0, []
-    for bound, count in zip((*map(_bound, histogram.bounds), "+Inf"), histogram.buckets, strict=True):
-        cumulative += count
-        buckets.append((bound, float(cumulative)))
-    family.add_metric(labels, buckets, histogram.sum)
-
-
-def _bound(bound: float) -> str:
-    return repr(round(bound, 9))
-
-
 def registry(*collectors: Collector) -> CollectorRegistry:
     """A registry of its own, with the process's memory, CPU and garbage collection beside the given collectors."""
     made = CollectorRegistry()
@@ -339,5 +326,5 @@ def registry(*collectors: Collector) -> CollectorRegistry:
 
 
 def render(made: CollectorRegistry) -> bytes:
-    """The exposition text of ``CONTENT_TYPE``."""
+    """The exposition text, without a word on how stable anything is: see ``exposition``."""
     return generate_latest(made)
