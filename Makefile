@@ -80,7 +80,7 @@ chart-files: setup ## write what the chart and deploy/manifests have from elsewh
 .PHONY: test-chart
 test-chart: setup ## lint the Helm chart, render it with the real helm and give it to a real API server (ARGS='-k rights' for pytest)
 	@REPRISE_HELM="$$(tools/chart/build.sh)" && KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && \
-		export REPRISE_HELM KUBEBUILDER_ASSETS && $(BIN)/pytest -m chart $(ARGS)
+		export REPRISE_HELM KUBEBUILDER_ASSETS && $(BIN)/pytest tests/chart $(ARGS)
 
 .PHONY: dashboards
 dashboards: setup ## write deploy/dashboards/ from the code in tools/dashboards/
