@@ -97,6 +97,30 @@ test-parity: setup ## tell scripts to kube-scheduler, twice, and to Reprise, on 
 	@KUBEBUILDER_ASSETS="$$(tools/control-plane/build.sh)" && export KUBEBUILDER_ASSETS && \
 		$(BIN)/python -m tests.parity $(ARGS)
 
+.PHONY: image
+image: ## build the image reprise:VERSION, with docker or with buildah (ARGS='--local-base --archive FILE')
+	@tools/image/build.sh $(ARGS)
+
+.PHONY: test-node
+test-node: setup ## install image and chart into a real one-node cluster on this machine, without Docker, and check them (needs root)
+	@tools/e2e/node.sh $(ARGS)
+
+.PHONY: test-kind
+test-kind: setup ## the same checks in a cluster of kind, which is deleted again (needs Docker and kind)
+	@tools/e2e/kind.sh checks
+
+.PHONY: kind-up
+kind-up: setup ## a cluster of kind with three workers, Reprise, and an example in it (needs Docker and kind)
+	@tools/e2e/kind.sh up
+
+.PHONY: kind-down
+kind-down: ## delete that cluster
+	@tools/e2e/kind.sh down
+
+.PHONY: release-artifacts
+release-artifacts: setup ## write wheel, image, chart, SBOM and checksums of this version into dist/ (ARGS=--local-base)
+	@tools/image/release.sh $(ARGS)
+
 .PHONY: bench-compare
 bench-compare: setup ## measure beside kube-scheduler on a real API server (ARGS='--quick --output json'; ARGS=--help)
 	@$(BIN)/python -m bench compare --build $(ARGS)

@@ -15,4 +15,6 @@ compile() { "$uv/bin/uv" pip compile --quiet --universal --python-version 3.11 -
 compile pyproject.toml --group dev --output-file requirements/dev.txt "$@"
 # The product's own lock is a part of the developers': what is tested is what is installed.
 compile pyproject.toml --constraint requirements/dev.txt --output-file requirements/runtime.txt "$@"
+# What builds the wheel in an image.
+echo hatchling | compile - --constraint requirements/dev.txt --output-file requirements/build.txt "$@"
 echo uv | compile - --output-file requirements/lock.txt "$@"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.docs.checkout import modules, pyproject, text
 
-LOCKS = ("requirements/dev.txt", "requirements/runtime.txt", "requirements/lock.txt")
+LOCKS = ("requirements/dev.txt", "requirements/runtime.txt", "requirements/build.txt", "requirements/lock.txt")
 
 
 def name_of(requirement: str) -> str:
@@ -55,6 +55,7 @@ def test_the_locks_hold_every_direct_dependency() -> None:
 def test_what_is_tested_is_what_is_installed() -> None:
     """The product's lock is a part of the developers', to the hash."""
     assert locked("requirements/runtime.txt").items() <= locked("requirements/dev.txt").items()
+    assert locked("requirements/build.txt").items() <= locked("requirements/dev.txt").items()
 
 
 def test_every_supported_python_has_a_numpy() -> None:

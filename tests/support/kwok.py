@@ -60,7 +60,7 @@ class Kwok:
         """
         folder = Path(tempfile.mkdtemp(prefix="kwok-", dir=self.control_plane.folder))
         configuration = folder / "kwok.json"
-        configuration.write_text("\n---\n".join(json.dumps(document) for document in _configuration()))
+        configuration.write_text("\n---\n".join(json.dumps(document) for document in kwok_configuration()))
         command: list[str | Path] = [
             binaries_folder() / "kwok",
             f"--kubeconfig={self.control_plane.kubeconfig('admin', folder / 'kubeconfig')}",
@@ -108,8 +108,10 @@ def _is_ready(node: Object) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in node["status"]["conditions"])
 
 
-def _configuration() -> list[Object]:
-    options = {"podPlayStageParallelism": PARALLELISM, "nodePlayStageParallelism": PARALLELISM}
+def kwok_configuration() -> list[Object]:
+    """How kwok plays nodes and pods here, as documents."""
+    parallel = ("podPlayStageParallelism", "nodePlayStageParallelism", "nodeLeaseParallelism")
+    options = dict.fromkeys(parallel, PARALLELISM)
     return [
         {"apiVersion": "config.kwok.x-k8s.io/v1alpha1", "kind": "KwokConfiguration", "options": options},
         _stage(
