@@ -1,6 +1,7 @@
 """The comparison of rights with an audit log notices what is missing, what is too much, and a wildcard."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +112,11 @@ def test_another_name_place_group_or_verb_is_no_use(tmp_path: Path, instead: str
     assert [str(grant) for grant in left] == ['get leases.coordination.k8s.io "night" in shop']
 
 
-def run(folder: Path, *entries: str) -> int:
+def run(folder: Path, *entries: str, options: Sequence[str] = ()) -> int:
     manifests = folder / "rbac.yaml"
     with manifests.open("w") as file:
         YAML(typ="safe").dump_all(OBJECTS, file)
-    return main([str(logged(folder, *entries)), f"--manifests={manifests}", f"--user={USER}"])
+    return main([str(logged(folder, *entries)), f"--manifests={manifests}", f"--user={USER}", *options])
 
 
 def test_the_command_is_content_when_both_are_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,3 +133,12 @@ def test_the_command_names_what_was_refused_and_what_was_not_used(
         'forbidden: delete pods "a" in x (/pods)',
         "granted and not seen: get pods",
     ]
+
+
+def test_of_a_part_of_the_tests_only_what_was_refused_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, USED[0], options=["--forbidden-only"]) == 0
+    assert capsys.readouterr().out == "5 granted, 1 requests, 0 kinds forbidden\n"
+    refused = entry("delete", "pods", decision="forbid")
+    assert run(tmp_path, refused, options=["--forbidden-only"]) == 1
