@@ -14,7 +14,7 @@ EXIT_FAILURE = 1
 EXIT_INTERRUPTED = 130
 
 HIGHEST_SEED = 2**63 - 1
-DEFAULT_URL = "http://127.0.0.1:10259"
+DEFAULT_URL = "https://127.0.0.1:10259"
 
 HIGHEST_COUNT = 1_000_000
 """Of nodes or pods: more would only fill the memory."""
@@ -249,6 +249,21 @@ def _add_debug(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     command.add_argument(
         "--url", default=DEFAULT_URL, metavar="URL", help=f"where its pages are (default: {DEFAULT_URL})"
+    )
+    command.add_argument(
+        "--kubeconfig",
+        type=Path,
+        metavar="FILE",
+        help="whose token to show (default: that of KUBECONFIG, or of kubectl)",
+    )
+    command.add_argument("--token-file", type=Path, metavar="FILE", help="the token to show, instead")
+    command.add_argument(
+        "--certificate-authority", type=Path, metavar="FILE", help="what its certificate is verified by"
+    )
+    command.add_argument(
+        "--insecure-skip-tls-verify",
+        action="store_true",
+        help="do not verify its certificate, which it may have made itself",
     )
     command.add_argument("--pid", type=_positive, metavar="N", help="the process to send SIGUSR2 to")
     command.add_argument("--output", choices=("text", "json"), default="text", help="form of the answer")

@@ -6,18 +6,15 @@ import argparse
 import os
 import signal
 import sys
-import urllib.error
-import urllib.request
-from urllib.parse import urlsplit
 
 import msgspec
 
+from scheduler.app.debug_pages import ask
 from scheduler.core.comparison import Comparison
 
 EXIT_DIFFERENT = 1
 EXIT_BAD_INPUT = 2
 PAGE = "/debug/compare"
-ANSWER_SECONDS = 120.0
 
 _WORDS = {
     "missed_nodes": "nodes that the scheduler does not know",
@@ -33,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     if options.pid is not None:
         return _signal(options.pid)
     try:
-        body = _ask(options.url)
+        body = ask(options, PAGE, setting="serving.debug: true")
         found = msgspec.json.decode(body, type=Comparison)
     except (OSError, ValueError) as error:
         print(f"reprise debug compare: {error}", file=sys.stderr)
@@ -50,30 +47,6 @@ def _signal(pid: int) -> int:
         return EXIT_BAD_INPUT
     print(f"process {pid} writes the comparison to its log: look for `cache compared` and `cache mismatch`")
     return 0
-
-
-def _ask(url: str) -> bytes:
-    """The page's body.
-
-    Raises:
-        ValueError: the address is none, or the answer is not the page; the text says what to do.
-        OSError: there is no answer.
-    """
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError(f"--url {url}: expected an address such as http://127.0.0.1:10259")
-    try:
-        with urllib.request.urlopen(url.rstrip("/") + PAGE, timeout=ANSWER_SECONDS) as answer:  # noqa: S310 - checked
-            body: bytes = answer.read()
-            return body
-    except urllib.error.HTTPError as error:
-        if error.code == 404:
-            raise ValueError(
-                f"{url} has no page {PAGE}: it takes `serving.debug: true` in its configuration"
-            ) from error
-        said = error.read(1000).decode(errors="replace").strip()
-        raise ValueError(f"{url}{PAGE} answers {error.code}: {said}") from error
-    except urllib.error.URLError as error:
-        raise OSError(f"{url} does not answer: {error.reason}") from error
 
 
 def _text(found: Comparison) -> str:

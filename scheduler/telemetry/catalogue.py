@@ -56,7 +56,7 @@ class LeftOut(NamedTuple):
 LEFT_OUT = (
     LeftOut(
         ("scheduler_framework_extension_point_duration_seconds", "scheduler_plugin_execution_duration_seconds"),
-        "the core has no clock, and an extension point is one operation on all nodes, often of a few microseconds; "
+        "an extension point is an operation on all nodes at once, or on those that changed, of a few microseconds: to time each would take as long as some; "
         "`scheduler_scheduling_algorithm_duration_seconds` and `scheduler_batch_decision_duration_seconds` time decisions",
     ),
     LeftOut(
@@ -65,7 +65,7 @@ LEFT_OUT = (
     ),
     LeftOut(
         ("scheduler_event_handling_duration_seconds",),
-        "the core has no clock; `scheduler_inbox_lag_seconds` says how far it is behind",
+        "a change takes some microseconds; `scheduler_inbox_lag_seconds` says how far behind the scheduler is",
     ),
     LeftOut(
         ("scheduler_goroutines", "go_*"),

@@ -2,6 +2,7 @@
 
 import http.client
 import ssl
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from scheduler.app.metrics_document import names
 from scheduler.serving.certificates import self_signed, utc_now
 from tests.integration.conftest import StartReprise
 from tests.support.api_client import Answer, ApiClient
 from tests.support.control_plane import ControlPlane, free_ports
-from tests.support.reprise_process import RepriseProcess
+from tests.support.reprise_process import COMMAND, RepriseProcess
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 RBAC = "rbac.authorization.k8s.io"
@@ -131,3 +133,28 @@ def shown(port: int, certificate: Path) -> bool:
         return connection.getresponse().status == 200
     finally:
         connection.close()
+
+
+def test_the_command_asks_over_https_with_the_token_of_a_kubeconfig(
+    control_plane: ControlPlane, start_reprise: StartReprise, tmp_path: Path
+):
+    reprise, port = secure(start_reprise, debug=True)
+    reprise.wait_until(reprise.is_ready, seconds=10, what="it is ready")
+    command: list[str | Path] = [COMMAND, "debug", "compare", "--url", f"https://127.0.0.1:{port}"]
+    command += [
+        "--insecure-skip-tls-verify",
+        "--kubeconfig",
+        control_plane.kubeconfig("admin", tmp_path / "kubeconfig"),
+    ]
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "what the scheduler knows is what there is")
+
+
+def test_each_metric_that_is_served_is_documented(start_reprise: StartReprise):
+    reprise = start_reprise()
+    pages = [reprise.page(path).body.decode() for path in ("/metrics", "/metrics/resources", "/metrics/slis")]
+    served = {line.split()[2] for page in pages for line in page.splitlines() if line.startswith("# HELP")}
+
+    assert {"rest_client_requests_total", "kube_pod_resource_request", "kubernetes_healthcheck"} <= served
+    assert served - names() == set()

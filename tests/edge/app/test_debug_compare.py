@@ -112,7 +112,7 @@ def test_who_does_not_answer_is_named(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_an_address_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert ask("file:///etc/passwd") == 2
-    assert "expected an address such as http://127.0.0.1:10259" in capsys.readouterr().err
+    assert "expected an address such as https://127.0.0.1:10259" in capsys.readouterr().err
 
 
 def test_a_process_is_sent_the_signal(capsys: pytest.CaptureFixture[str]) -> None:
