@@ -15,7 +15,7 @@ from bench.own_command import CommandError, lines_of, say, say_if_busy
 from bench.table import plain
 
 FILE = "preempt.json"
-HEADINGS = ("case", "nodes", "pods a node", "nodes looked at", "victims", "decision p50", "decision p99")
+HEADINGS = ("case", "nodes", "pods a node", "nodes looked at", "victims", "decision p50", "decision p99", "its CPU p50")
 
 
 class PreemptFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,6 +28,7 @@ class PreemptFigures(msgspec.Struct, frozen=True, kw_only=True):
     victims: int
     ms_p50: float
     ms_p99: float
+    cpu_ms_p50: float
 
 
 class PreemptRound(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +111,7 @@ def rows(result: Preempting) -> list[list[str]]:
             str(of_case[0].victims),
             f"{median(one.ms_p50 for one in of_case):,.1f}",
             f"{median(one.ms_p99 for one in of_case):,.1f}",
+            f"{median(one.cpu_ms_p50 for one in of_case):,.1f}",
         ]
         for case, pods_a_node, nodes in ordered
         if (of_case := found[case, pods_a_node, nodes])

@@ -74,7 +74,7 @@ _PREEMPTING = """\
 One decision on a pod for which nothing is free, from the queue to the victims: all nodes are evaluated, pods of lower priority are
 found on as many nodes as are enough to choose from (a tenth of all, or 100), and the node is chosen whose victims hurt least. Each
 pod is of a shape that was not seen before. With anti-affinity to other pods each of these nodes is tried by itself; in the other cases all are
-tried together.
+tried together. *CPU*: of the thread that decides; a decision takes no longer where nobody else wants the CPU.
 """
 
 _PARKING = """\

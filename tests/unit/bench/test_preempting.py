@@ -9,7 +9,9 @@ from tests.unit.bench.test_figures import MACHINE
 
 
 def figures(case: str, nodes: int, ms: float) -> PreemptFigures:
-    return PreemptFigures(case=case, nodes=nodes, pods_a_node=10, candidates=100, victims=5, ms_p50=ms, ms_p99=2 * ms)
+    return PreemptFigures(
+        case=case, nodes=nodes, pods_a_node=10, candidates=100, victims=5, ms_p50=ms, ms_p99=2 * ms, cpu_ms_p50=ms / 2
+    )
 
 
 def preempted(*rounds: list[PreemptFigures]) -> Preempting:
@@ -28,9 +30,9 @@ def test_a_row_has_the_medians_of_its_rounds_and_cases_stay_in_their_order() -> 
     )
 
     assert rows(result) == [
-        ["z", "1,000", "10", "100", "5", "2.0", "4.0"],
-        ["z", "5,000", "10", "100", "5", "3.0", "6.0"],
-        ["a", "5,000", "10", "100", "5", "1.0", "2.0"],
+        ["z", "1,000", "10", "100", "5", "2.0", "4.0", "1.0"],
+        ["z", "5,000", "10", "100", "5", "3.0", "6.0", "1.5"],
+        ["a", "5,000", "10", "100", "5", "1.0", "2.0", "0.5"],
     ]
 
 
@@ -40,7 +42,7 @@ def test_a_result_comes_back_from_its_file_and_is_on_the_page(tmp_path: Path) ->
 
     assert read_results(tmp_path) == [result]
     page = render([result])
-    assert "| a | 1,000 | 10 | 100 | 5 | 7.0 | 14.0 |" in page
+    assert "| a | 1,000 | 10 | 100 | 5 | 7.0 | 14.0 | 3.5 |" in page
     assert "`python -m bench preempt` on 2026-01-01, one round: c, 2 cores" in page
 
 
