@@ -50,7 +50,7 @@ def test_the_images_last_stage_takes_only_what_was_built() -> None:
 
 def kind(*arguments: str) -> list[str]:
     environment = {"PATH": os.environ["PATH"], "DRY_RUN": "1", "KIND_KUBECONFIG": "kubeconfig"}
-    command = [ROOT / "tools/e2e/kind.sh", *arguments]
+    command = [str(ROOT / "tools/e2e/kind.sh"), *arguments]
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.splitlines()
 
 

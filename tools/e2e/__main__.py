@@ -49,6 +49,7 @@ def main() -> int:
 def _all_checks(run: Run) -> None:
     if run.check("helm install --wait", release.install):
         run.check("a Deployment, a Job and a DaemonSet run in containers", workloads.containers)
+        run.check("the examples run", workloads.examples)
         run.check("pods spread over zones and nodes", partial(workloads.spread, pods=SPREAD_PODS))
         run.check("/metrics through the Service", metrics.through_the_service)
         run.check("kubectl rollout restart loses nothing", replicas.restart)

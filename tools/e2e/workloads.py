@@ -1,12 +1,14 @@
 """What users run: a Deployment, a Job and a DaemonSet in containers, and many pods that spread over zones and nodes."""
 
 from collections import Counter
+from pathlib import Path
 
 from tools.e2e import manifests
 from tools.e2e.cluster import Object, require, wait_until
 from tools.e2e.manifests import ZONES
 from tools.e2e.run import SCHEDULER, WORK, Run
 
+EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 REPLICAS, COMPLETIONS = 3, 4
 POD_SECONDS = 90.0
 
@@ -60,6 +62,35 @@ def spread(run: Run, pods: int) -> str:
         require(max(counts) - min(counts) <= 1, f"the pods of {what} differ by more than one: {sorted(counts)}")
     run.cluster.delete(manifests.deployment("spread", pods, manifests.spread("spread")))
     return f"{pods} pods on {len(nodes)} nodes in {len(each_zone)} zones after {took:.1f} s"
+
+
+def examples(run: Run) -> str:
+    """The workloads of deploy/examples run as they are."""
+    files = [EXAMPLES / f"{name}.yaml" for name in ("batch-burst", "priorities", "spread-deployment")]
+    for file in files:
+        run.cluster.kubectl("apply", "--server-side", f"--namespace={WORK}", "-f", str(file))
+
+    def settled() -> bool:
+        chosen = [
+            each
+            for each in run.cluster.all("deployments,jobs", namespace=WORK)
+            if each["metadata"]["name"].endswith("-example")
+        ]
+        return bool(chosen) and all(_reached(each) for each in chosen)
+
+    took = wait_until(
+        "Deployments of deploy/examples are available, and the Job is complete", settled, seconds=POD_SECONDS
+    )
+    for file in files:
+        run.cluster.kubectl("delete", f"--namespace={WORK}", "-f", str(file))
+    return f"{len(files)} files, after {took:.1f} s"
+
+
+def _reached(each: Object) -> bool:
+    status, spec = each.get("status", {}), each["spec"]
+    if each["kind"] == "Job":
+        return bool(status.get("succeeded", 0) == spec["completions"])
+    return bool(status.get("availableReplicas", 0) == spec["replicas"])
 
 
 _UNTIL_TOLD = "until [ -e /done ]; do sleep 1; done"

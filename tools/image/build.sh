@@ -41,8 +41,10 @@ with_buildah() {
   log="$folder/build.log"
   exec 9>"$folder/build.lock"
   flock 9 # one store, one build at a time
-  # Its own store, away from the machine's. chroot: no container engine, so no rights beyond root's are needed.
-  buildah() { command buildah --root "$folder/store" --runroot "$folder/run" --storage-driver "${STORAGE_DRIVER:-overlay}" "$@"; }
+  # Its own store, away from the machine's, and mounts that are gone when it ends.
+  local alone=()
+  [ "$(id -u)" != 0 ] || alone=(unshare --mount)
+  buildah() { "${alone[@]}" buildah --root "$folder/store" --runroot "$folder/run" --storage-driver "${STORAGE_DRIVER:-overlay}" "$@"; }
   [ -z "$local_base" ] || {
     local base id
     base=$(tools/image/base.sh)
@@ -53,6 +55,7 @@ with_buildah() {
     arguments+=(--pull-never --build-arg "BASE=$id")
   }
   echo "image: building $image with buildah" >&2
+  # chroot: no container engine, so no rights beyond root's are needed.
   buildah bud --isolation chroot --layers --tag "$image" "${arguments[@]}" . >"$log" 2>&1 </dev/null ||
     { tail -n 30 "$log" >&2; fail "the build failed; its whole log is $log"; }
   if [ -n "$archive" ]; then
