@@ -20,6 +20,7 @@ from scheduler.core.changes import (
     pod_changes,
     pod_events,
 )
+from scheduler.core.clock import set_back
 from scheduler.core.extend_answers import extender_answered
 from scheduler.core.instruction import Instruction, PodReference
 from scheduler.core.kubelet_rejections import COOLED_DOWN, PENDING, RUNNING
@@ -114,8 +115,7 @@ def _apply(state: State, stimulus: Stimulus) -> list[Instruction]:
             key = storage_changed(state, stimulus)
             return [] if key is None else object_changed(state, key, stimulus.now)
         case Tick():
-            state.queue.flush(stimulus.now)
-            _cool_down(state, stimulus.now)
+            _look_at_clock(state, stimulus.now)
             return [*expire(state, stimulus.now), *state.unserved.expire(stimulus.now)]
         case ConfigurationChanged():
             configuration_changed(state, stimulus)
@@ -188,6 +188,14 @@ def _move(
     state: State, resource: EventResource, action: ActionType, now: float, old: Any = None, new: Any = None
 ) -> None:
     state.queue.move_all(ClusterEvent(resource, action), now, old=old, new=new)
+
+
+def _look_at_clock(state: State, now: float) -> None:
+    """What is due; when the clock was set back, that is as long from now as it was."""
+    if seconds := state.ticks.set_back_seconds(now):
+        set_back(state, seconds)
+    state.queue.flush(now)
+    _cool_down(state, now)
 
 
 def _cool_down(state: State, now: float) -> None:

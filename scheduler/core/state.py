@@ -15,6 +15,7 @@ from scheduler.core.batching import Batching, Signer
 from scheduler.core.binding_cycles import BindingCycle, BindingCycles
 from scheduler.core.budgets import Budgets
 from scheduler.core.changes import ASSIGNED_POD_DELETE
+from scheduler.core.clock import Ticks
 from scheduler.core.extenders import EXTENDER, EXTENDER_EVENTS, ExtenderFault, Extenders
 from scheduler.core.generation import Generation, Reload
 from scheduler.core.kubelet_rejections import COOLING, COOLING_EVENTS, KubeletRejection, KubeletRejections
@@ -112,6 +113,7 @@ class State:
         """The decision that waits for extenders; no other pod is decided on meanwhile."""
         self.bindings: dict[str, Binding] = {}
         self.binding_cycles = BindingCycles()
+        self.ticks = Ticks()
         self.preemptions = Preemptions()
         self.unserved = Unserved()
         self.budgets = Budgets()

@@ -50,3 +50,11 @@ class QueuedPod(msgspec.Struct):
     was_flushed: bool = False
     flushed_at: float = 0.0
     room: Room = Room.ACTIVE
+
+    def set_back(self, seconds: float) -> None:
+        """Move all that has happened back in time."""
+        self.timestamp -= seconds
+        if self.initial_attempt_timestamp is not None:
+            self.initial_attempt_timestamp -= seconds
+        if self.flushed_at:
+            self.flushed_at -= seconds

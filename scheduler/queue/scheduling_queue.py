@@ -325,6 +325,17 @@ class SchedulingQueue:
             elif queued.room is not Room.ACTIVE:
                 self._requeue(queued, FORCE_ACTIVATE.label, now, at_once=True)
 
+    def set_back(self, seconds: float) -> None:
+        """The clock was set back by so many seconds: everybody has waited for as long as before."""
+        if self._flushed_at is not None:
+            self._flushed_at -= seconds
+        for queued in self._pods.values():
+            queued.set_back(seconds)
+            if queued.room is Room.ACTIVE:
+                self._push(self._active, self._sort_key(queued.pod, queued.timestamp), queued)
+            elif queued.room is Room.BACKOFF:
+                self._place_backoff(queued)
+
     def flush(self, now: float) -> None:
         """What is due: back-offs that ended, and pods that were parked for too long."""
         for heap in (self._backing_off, self._backing_off_after_error):

@@ -26,6 +26,7 @@ from tests.mutations.beside_others import MUTANTS as BESIDE_OTHERS
 from tests.mutations.binding_cycle import MUTANTS as BINDING_CYCLE
 from tests.mutations.clock import MUTANTS as CLOCK
 from tests.mutations.core import MUTANTS as CORE
+from tests.mutations.deleted import MUTANTS as DELETED
 from tests.mutations.extenders import MUTANTS as EXTENDERS
 from tests.mutations.habits import MUTANTS as HABITS
 from tests.mutations.hints import MUTANTS as HINTS
@@ -59,6 +60,7 @@ MUTANTS = (
     *NOMINATED,
     *CLOCK,
     *CORE,
+    *DELETED,
     *EXTENDERS,
     *QUEUE,
     *HABITS,

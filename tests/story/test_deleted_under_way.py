@@ -205,6 +205,18 @@ STEPS: tuple[Callable[[], AnsweringCluster], ...] = (
     preempting,
     nominated,
 )
+BY_EXTENDER = ["bindings", "questions", "binds of extenders"]
+STILL_ANSWERED: dict[Callable[[], AnsweringCluster], list[str]] = {
+    asked_bind: BY_EXTENDER,
+    bound_by_extender: BY_EXTENDER,
+    bind_sent: ["bindings"],
+    bind_carried_out: ["bindings"],
+    bind_answered: ["looked after"],
+    seen_on_its_node: ["looked after"],
+    preempting: ["preemptions", "deletions"],
+}
+"""What is known of a pod that is gone, until the answer comes that is on its way: to its bind, to deletions, or how it ended."""
+
 by_step = pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__.replace("_", " "))
 answered = pytest.mark.parametrize("well", [True, False], ids=["answered well", "answered badly"])
 
@@ -237,6 +249,9 @@ def test_nothing_is_left_of_a_pod_that_is_deleted_and_the_next_gets_its_place(
         cluster.put(changed(cluster.pods[UID], metadata={"deletion_timestamp": GOING_AT}))
         cluster.tick(1.0)
     cluster.end(UID)
+    cluster.decide_all()
+    left = [] if asked_first and step in (bind_answered, seen_on_its_node) else STILL_ANSWERED.get(step, [])
+    assert traces(cluster.core.state, UID) == left
     before = cluster.binds.get(UID, 0)
     cluster.answer_all(well=well)
     cluster.decide_all()
