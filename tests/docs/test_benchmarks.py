@@ -3,14 +3,19 @@
 import msgspec
 import pytest
 
-from bench.__main__ import DECIDE_NODES
+from bench.__main__ import DECIDE_NODES, PREEMPT_NODES
 from bench.decisions import Decisions, medians
 from bench.figures import Result, summarize
+from bench.parking import Parking
+from bench.preempting import Preempting
 from bench.report import DOCUMENT, RESULTS, read_results, render
 from scheduler.app.bench_cases import CASES
+from scheduler.app.bench_preempt import CASES as PREEMPT_CASES
 from tests.docs.checkout import text
 
 COMPARED = [result for result in read_results() if isinstance(result, Result)]
+PREEMPTED = [result for result in read_results() if isinstance(result, Preempting)]
+PARKED = [result for result in read_results() if isinstance(result, Parking)]
 DECIDED = [result for result in read_results() if isinstance(result, Decisions)]
 
 
@@ -38,6 +43,22 @@ def test_decisions_are_of_every_case_at_every_size_in_every_round() -> None:
         }
         assert {len(one.cases) for one in result.rounds} == {len(CASES)}
         assert len(result.rounds) == result.round_count * len(DECIDE_NODES)
+
+
+def test_preemptions_are_of_every_case_at_every_size_in_every_round() -> None:
+    assert PREEMPTED
+    for result in PREEMPTED:
+        assert [(one.cases[0].nodes, len(one.cases)) for one in result.rounds] == [
+            (nodes, len(PREEMPT_CASES)) for nodes in PREEMPT_NODES
+        ] * result.round_count
+
+
+def test_parked_pods_asked_no_more_hints_than_they_may_and_were_weighed_beside_kube_scheduler_s() -> None:
+    assert PARKED
+    for result in PARKED:
+        assert (result.rounds[0].figures.pods, result.rounds[0].figures.shapes) == (50_000, 100)
+        assert result.most_hints <= 200
+        assert [one.contestant for one in result.memory] == ["reprise", "default"]
 
 
 def test_a_result_names_no_place() -> None:
