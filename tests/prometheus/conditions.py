@@ -26,10 +26,6 @@ CONDITIONS: dict[str, Condition] = {
         "somebody else fills the node between decision and bind",
         "tests/integration/test_beside_kube_scheduler.py::test_a_node_that_others_fill_while_a_volume_is_made_does_not_get_the_pod",
     ),
-    "scheduler_kubelet_rejections_total": Condition(
-        "a kubelet refuses a pod that was bound to it",
-        "tests/integration/test_beside_kube_scheduler.py::test_a_node_whose_kubelet_refused_a_pod_gets_none_of_its_kind_for_a_while",
-    ),
     "scheduler_relists_total": Condition(
         "the API server has forgotten what a watch wants to go on from",
         "tests/edge/kube/test_reflector_connections.py::test_a_server_that_went_back_in_time_is_listed_anew",

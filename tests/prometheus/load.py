@@ -1,9 +1,11 @@
-"""A minute of work for two schedulers: pods by the dozen, some that fit nowhere, a preemption each, and taints that come and go."""
+"""A minute of work for two schedulers: pods by the dozen, some that fit nowhere, a preemption each, and taints that come and go, and a pod that its
+kubelet refuses."""
 
 from __future__ import annotations
 
 import threading
 import time
+from typing import Any
 
 from tests.support.api_client import ApiClient
 from tests.support.manifests import node_manifest, pod_manifest
@@ -14,6 +16,9 @@ SCHEDULERS = {"reprise": 40, "default-scheduler": 10}
 NODE_COUNT = 30
 WAVE_SECONDS = 2.0
 SMALL = {"cpu": "1", "pods": "10"}
+BARE = "bare"
+"""A node that nobody simulates: the test plays its kubelet."""
+REFUSED = {"phase": "Failed", "reason": "OutOfcpu", "message": "Pod was rejected: not enough cpu"}
 TAINT = {"key": "maintenance", "value": "soon", "effect": "NoSchedule"}
 
 
@@ -23,6 +28,7 @@ def prepare(admin: ApiClient) -> None:
     for name in SCHEDULERS:
         small = node_manifest(f"small-{name}", allocatable=SMALL, labels={"only": name}, taints=[_taint(name)])
         admin.create(small)
+    admin.create(node_manifest(BARE, labels={"only": BARE}, taints=[_taint(BARE)], kwok=False))
     for name, value in (("low", 100), ("high", 10000)):
         admin.apply(
             {
@@ -46,6 +52,9 @@ def work(admin: ApiClient, seconds: float) -> None:
             admin.create_all(_small_pod(name, "low") for name in SCHEDULERS)
         if wave == 4:
             admin.create_all(_small_pod(name, "high") for name in SCHEDULERS)
+            admin.create(_pod_of("refused", "reprise", only=BARE))
+        if wave == 9:
+            admin.patch(PODS, "refused", {"status": REFUSED}, namespace="default", subresource="status")
         if wave in (5, 9):
             taints = [TAINT] if wave == 5 else []
             for index in range(3):
@@ -73,16 +82,22 @@ def _pods(wave: int) -> list[Object]:
 
 def _small_pod(scheduler_name: str, priority: str) -> Object:
     """A pod that alone fills the small node of its scheduler."""
+    name = f"{priority}-{scheduler_name}"
+    return _pod_of(name, scheduler_name, only=scheduler_name, priorityClassName=priority)
+
+
+def _pod_of(name: str, scheduler_name: str, *, only: str, **spec: Any) -> Object:
+    """A pod for the node that is labelled and tainted so."""
     return pod_manifest(
-        f"{priority}-{scheduler_name}",
+        name,
         scheduler_name=scheduler_name,
         requests={"cpu": "800m"},
-        priorityClassName=priority,
-        nodeSelector={"only": scheduler_name},
-        tolerations=[{**_taint(scheduler_name), "operator": "Equal"}],
+        nodeSelector={"only": only},
+        tolerations=[{**_taint(only), "operator": "Equal"}],
         terminationGracePeriodSeconds=0,
+        **spec,
     )
 
 
-def _taint(scheduler_name: str) -> dict[str, str]:
-    return {"key": "only", "value": scheduler_name, "effect": "NoSchedule"}
+def _taint(only: str) -> dict[str, str]:
+    return {"key": "only", "value": only, "effect": "NoSchedule"}

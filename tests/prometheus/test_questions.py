@@ -30,8 +30,6 @@ REPRISE, KUBE, BOTH = "reprise", "kube-scheduler", "reprise|kube-scheduler"
 KUBE_DOWN = 'absent(up{job="kube-scheduler"})'
 # One leads, and the Lease is its own.
 CONFIGURATION = {"leaderElection": {"leaderElect": True}}
-# Requests to the API server are not counted yet.
-NOT_YET = ("rest_client_requests_total", "rest_client_request_duration_seconds_bucket")
 OF_BOTH = (
     "up",
     "scheduler_pending_pods",
@@ -43,6 +41,8 @@ OF_BOTH = (
     "scheduler_preemption_attempts_total",
     "scheduler_preemption_victims_sum",
     "scheduler_cache_size",
+    "rest_client_requests_total",
+    "rest_client_request_duration_seconds_bucket",
     "process_resident_memory_bytes",
     "process_cpu_seconds_total",
 )
@@ -116,8 +116,7 @@ def test_every_panel_shows_something_or_says_what_fills_it(minute: Minute) -> No
     for question in questions.of_panels(job=REPRISE):
         series = minute.answer(question)
         assert jobs(series) <= {REPRISE}, str(question)
-        is_dark = not any(value > 0 for value in numbers(series))
-        if is_dark and not all(map(is_conditional, question.selectors)) and not question.metrics <= set(NOT_YET):
+        if not any(value > 0 for value in numbers(series)) and not all(map(is_conditional, question.selectors)):
             dark.append(str(question))
 
     assert dark == []
@@ -125,7 +124,7 @@ def test_every_panel_shows_something_or_says_what_fills_it(minute: Minute) -> No
 
 def test_what_a_healthy_minute_does_not_fill_is_there_all_the_same(minute: Minute) -> None:
     """At 0, so that growth can be seen; but a container's limit only where there is one, and what another language has."""
-    absent = {"scheduler_memory_limit_bytes", "go_goroutines", *NOT_YET}
+    absent = {"scheduler_memory_limit_bytes", "go_goroutines"}
     missing = [
         str(question)
         for question in questions.of_panels(job=REPRISE)
