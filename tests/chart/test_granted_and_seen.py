@@ -42,11 +42,20 @@ OBJECTS = [
 ]
 
 
-def entry(verb: str, resource: str, *, user: str = USER, decision: str = "allow", **reference: str) -> str:
+def entry(
+    verb: str,
+    resource: str,
+    *,
+    user: str = USER,
+    decision: str = "allow",
+    agent: str = "reprise/0.1.0",
+    **reference: str,
+) -> str:
     return json.dumps(
         {
             "stage": "ResponseComplete",
             "verb": verb,
+            "userAgent": agent,
             "user": {"username": user},
             "objectRef": {"resource": resource, **reference},
             "requestURI": f"/{resource}",
@@ -121,7 +130,8 @@ def run(folder: Path, *entries: str, options: Sequence[str] = ()) -> int:
 
 def test_the_command_is_content_when_both_are_equal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     somebody_else = entry("delete", "nodes", user="somebody", decision="forbid")
-    assert run(tmp_path, *USED, somebody_else) == 0
+    a_test = entry("delete", "nodes", agent="tests", decision="forbid")
+    assert run(tmp_path, *USED, somebody_else, a_test) == 0
     assert capsys.readouterr().out == "5 granted, 5 requests, 0 kinds forbidden, 0 granted and not seen\n"
 
 

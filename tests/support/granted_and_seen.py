@@ -19,6 +19,7 @@ from tests.support.resources import Object
 
 MANIFESTS = Path(__file__).parents[2] / "deploy" / "manifests" / "rbac.yaml"
 USER = "system:serviceaccount:reprise:reprise"
+AGENT = "reprise/"
 AUDIT_VARIABLE = "REPRISE_AUDIT"
 """Names the folder into which the API servers of tests write their audit logs."""
 AUDIT_POLICY = """\
@@ -97,12 +98,15 @@ def _grants(rule: Mapping[str, Any], namespace: str) -> Iterator[Grant]:
 
 
 def requests(logs: Iterable[Path]) -> Iterator[Request]:
-    """What audit logs (JSON lines, level Metadata or more) have of requests for resources, in order."""
+    """What audit logs (JSON lines, level Metadata or more) have of the product's requests for resources, in order.
+
+    Tests that play its part, to see what it may do, say in their requests who they are.
+    """
     for log in logs:
         for line in log.read_bytes().splitlines():
             entry = json.loads(line)
             reference = entry.get("objectRef") or {}
-            if "resource" not in reference or entry["stage"] == "Panic":
+            if "resource" not in reference or not entry.get("userAgent", "").startswith(AGENT):
                 continue
             # To ask what one may do oneself is the server's to grant, which it does a moment after its start.
             if reference["resource"].startswith("selfsubject"):
