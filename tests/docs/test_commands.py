@@ -82,7 +82,10 @@ def test_a_documented_command_has_the_options_that_are_named(line: str) -> None:
     _, command, *arguments = shlex.split(line, comments=True)
     assert command in subcommands()
 
-    known = subcommands()[command]._option_string_actions
+    known = set(subcommands()[command]._option_string_actions)
+    for action in subcommands()[command]._actions:
+        if arguments and isinstance(action, argparse._SubParsersAction):
+            known |= set(action.choices[arguments[0]]._option_string_actions)
     assert [argument for argument in arguments if argument.startswith("--") and argument not in known] == []
 
 

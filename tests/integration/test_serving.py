@@ -6,17 +6,20 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 
 from scheduler.app.metrics_document import names
 from scheduler.serving.certificates import self_signed, utc_now
-from tests.integration.conftest import StartReprise
+from tests.integration.conftest import Say, StartReprise
 from tests.support.api_client import Answer, ApiClient
+from tests.support.burst import series
 from tests.support.control_plane import ControlPlane, free_ports
+from tests.support.manifests import node_manifest, pod_manifest
 from tests.support.reprise_process import COMMAND, RepriseProcess
+from tests.support.resources import PODS
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 RBAC = "rbac.authorization.k8s.io"
@@ -158,3 +161,63 @@ def test_each_metric_that_is_served_is_documented(start_reprise: StartReprise):
 
     assert {"rest_client_requests_total", "kube_pod_resource_request", "kubernetes_healthcheck"} <= served
     assert served - names() == set()
+
+
+def test_a_flood_of_forged_tokens_stops_neither_decisions_nor_health_nor_the_api_server(
+    admin: ApiClient, start_reprise: StartReprise, say: Say
+):
+    admin.create_all(node_manifest(f"n{index}", kwok=False) for index in range(5))
+    reprise, port = secure(start_reprise)
+    reprise.wait_until(reprise.is_ready, seconds=30, what="it is ready")
+    flood = Flood(port)
+    began = time.monotonic()
+    with flood, admin.watch(PODS) as pods:
+        for batch in range(5):
+            admin.create_all(pod_manifest(f"p{batch}-{index}") for index in range(20))
+            assert ask(port, "/livez").body == b"ok"
+        pods.wait_until(
+            lambda watch: sum("nodeName" in pod["spec"] for pod in watch.objects.values()) == 100,
+            seconds=60,
+            what="all pods are bound",
+        )
+    seconds = time.monotonic() - began
+    reviews = series(reprise.page("/metrics").body.decode())['apiserver_delegated_authn_request_total{code="201"}']
+    say(f"{flood.sent} forged tokens in {seconds:.1f} s came to {reviews:.0f} TokenReviews")
+    assert flood.sent > reviews
+    assert reviews <= 10 + 5 * seconds + 1
+
+
+class Flood:
+    """Four threads that ask with another token each time, from an address of their own."""
+
+    def __init__(self, port: int) -> None:
+        self.sent = 0
+        self._port = port
+        self._stop = Event()
+        self._threads = [Thread(target=self._run, args=(number,)) for number in range(4)]
+
+    def __enter__(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, number: int) -> None:
+        context = ssl._create_unverified_context()
+        count = 0
+        while not self._stop.is_set():
+            count += 1
+            connection = http.client.HTTPSConnection(
+                "127.0.0.1", self._port, context=context, timeout=10, source_address=("127.0.0.2", 0)
+            )
+            try:
+                connection.request("GET", "/metrics", headers={"Authorization": f"Bearer forged-{number}-{count}"})
+                assert connection.getresponse().status in (401, 429)
+                self.sent += 1
+            except OSError:
+                pass  # turned away
+            finally:
+                connection.close()

@@ -50,6 +50,7 @@ from tests.mutations.runner import (
     preload,
     run,
 )
+from tests.mutations.serving import MUTANTS as SERVING
 from tests.mutations.volume_binding import MUTANTS as VOLUME_BINDING
 from tests.mutations.volumes import MUTANTS as VOLUMES
 
@@ -76,6 +77,7 @@ MUTANTS = (
     *POD_TOPOLOGY_SPREAD,
     *PARITY,
     *PREEMPTION,
+    *SERVING,
 )
 
 

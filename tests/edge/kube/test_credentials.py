@@ -3,11 +3,14 @@
 import base64
 import os
 import stat
+from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import yaml
+from kubernetes.config import incluster_config
 
 from scheduler.kube.credentials import Credentials, CredentialsError, load_credentials
 
@@ -205,6 +208,46 @@ async def test_a_token_is_refreshed_off_the_loop(tmp_path: Path) -> None:
     assert before is not None
     assert after is not None
     assert int(after.removeprefix("Bearer ")) > int(before.removeprefix("Bearer "))
+
+
+async def test_a_pod_takes_the_token_that_the_kubelet_has_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long before the old one ends: nobody has to refuse it first."""
+    (tmp_path / "token").write_text("first")
+    (tmp_path / "ca.crt").write_text(CA)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    minutes = SimpleNamespace(datetime=datetime, timedelta=lambda minutes: timedelta(0))
+    monkeypatch.setattr(incluster_config, "datetime", minutes)  # a token is old after no time, and not after a minute
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    now = 0.0
+    credentials = load_credentials(monotonic=lambda: now)
+    (tmp_path / "token").write_text("second")
+    now = 31.0
+    assert credentials.authorization() == "Bearer first"
+    assert credentials._look is not None
+    await credentials._look
+    assert credentials.authorization() == "Bearer second"
+
+
+async def test_a_pod_takes_the_authority_that_has_been_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "token").write_text("token")
+    (tmp_path / "ca.crt").write_text(CA)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    now = 0.0
+    credentials = load_credentials(monotonic=lambda: now)
+    other = CA.replace("MIIB", "MIIC")
+    (tmp_path / "ca.crt").write_text(other)
+    now = 11.0
+    assert await credentials.reload()
+    assert credentials.endpoint.ca_pem == other.encode()
 
 
 async def test_a_refresh_that_fails_keeps_the_old_credentials(tmp_path: Path) -> None:
