@@ -91,6 +91,12 @@ def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     command.add_argument(
         "--seed", type=_seed, metavar="N", help="decides ties between equally good nodes (default: random, logged)"
     )
+    command.add_argument(
+        "--config-resource",
+        default="",
+        metavar="NAME",
+        help="obey the SchedulerConfiguration of this name, and the file only until that has been good once",
+    )
     command.add_argument("--story", type=Path, metavar="FILE", help="write every stimulus and instruction to FILE")
     _replace_option(command)
 

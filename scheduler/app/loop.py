@@ -85,6 +85,11 @@ class Loop:
         """How many stimuli wait."""
         return len(self._inbox)
 
+    async def drained(self) -> None:
+        """Wait until what has been delivered has been applied. Nothing is delivered before the caller goes on."""
+        while self._inbox:
+            await asyncio.sleep(0)
+
     def start_scheduling(self) -> None:
         """Begin to take pods out of the queue; until then only stimuli are applied."""
         self._scheduling = True

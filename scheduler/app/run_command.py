@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import structlog
 import uvloop
 
 from scheduler.app.allocator import keep_freed_blocks
+from scheduler.app.configuring import Configuring, Sources
 from scheduler.app.debugging import CacheDebugger
 from scheduler.app.edge_counters import edge_counters
 from scheduler.app.garbage import spare_once
@@ -30,7 +32,7 @@ from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import CredentialsError, load_credentials
 from scheduler.kube.elector import LeadershipLost, Terms
 from scheduler.kube.fence import FenceClosed
-from scheduler.serving.health import ping
+from scheduler.serving.health import Note, ping
 from scheduler.serving.pages import Pages
 from scheduler.serving.server import ServingError
 from scheduler.telemetry import logs
@@ -80,7 +82,13 @@ def run(options: argparse.Namespace) -> int:
     try:
         with _story(options.story) as write_story, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             client = ApiClient(credentials, version=version("reprise-scheduler"))
-            return runner.run(_serve(configuration, client, seed, write_story, leadership, delegate))
+            sources = Sources(
+                file=options.config,
+                resource=options.config_resource,
+                replace_kube_scheduler=options.replace_kube_scheduler,
+                kubeconfig=kubeconfig,
+            )
+            return runner.run(_serve(configuration, client, seed, write_story, leadership, delegate, sources))
     except ServingError as error:
         print(f"reprise run: {error}", file=sys.stderr)
     except CredentialsError as error:
@@ -144,29 +152,35 @@ async def _serve(
     write_story: Callable[[bytes], object] | None,
     leadership: Leadership | None,
     delegate: Delegate | None,
+    sources: Sources,
 ) -> int:
     stop = asyncio.Event()
     _stop_on_signals(stop)
     async with client:
+        writer = client if leadership is None else client.fenced(leadership.fence)
         runtime = Runtime(
             configuration,
             client,
             hostname=socket.gethostname(),
             seed=seed,
-            writer=None if leadership is None else client.fenced(leadership.fence),
+            writer=writer,
             leadership=leadership,
             write_story=write_story,
         )
+        configuring = Configuring(runtime, sources, reader=client, writer=writer)
         debugger = CacheDebugger(runtime, client)
         heartbeat = Heartbeat(time.monotonic)
         serving = configuration.reprise.serving
         server = None
         if is_served(serving):
-            server = make_server(serving, _pages(configuration, runtime, leadership, debugger, heartbeat), delegate)
+            server = make_server(
+                serving, _pages(configuration, runtime, leadership, debugger, heartbeat, configuring), delegate
+            )
             await start(server, serving)
         beating = asyncio.create_task(heartbeat.run())
         sparing = asyncio.create_task(spare_once(runtime.synced))
         debugger.listen_for_signal()
+        configuring.listen_for_signal()
         try:
             await runtime.run(stop)
         finally:
@@ -201,14 +215,19 @@ def _pages(
     leadership: Leadership | None,
     debugger: CacheDebugger,
     heartbeat: Heartbeat,
+    configuring: Configuring,
 ) -> Pages:
     def writes() -> dict[str, int]:
         return runtime.dispatcher.unfinished._asdict()
+
+    def in_force() -> dict[str, Any]:
+        return runtime.configuration.as_kube_document()
 
     watchdog = {} if leadership is None else {"leaderElection": leadership.is_well}
     collectors = registry(
         *_election_metrics(leadership),
         SchedulerCollector(runtime.state),
+        configuring.collector(),
         FreshnessCollector(
             silences=lambda: {one.resource.name: one.silence_seconds() for one in runtime.reflectors},
             lag_seconds=runtime.loop.lag_seconds,
@@ -226,13 +245,14 @@ def _pages(
             **watchdog,
             "shutdown": lambda: not runtime.is_stopping,
             "sched-handler-sync": runtime.synced.is_set,
+            "configuration": lambda: Note(configuring.trouble) or True,
             "rights": lambda: not runtime.missing or f"missing: {'; '.join(runtime.missing)}",
         },
         metrics={
             "/metrics": lambda: take(collectors),
             "/metrics/resources": pods_known(runtime.state, lambda: leadership is None or leadership.is_leader),
         },
-        configuration=configuration.as_kube_document,
+        configuration=in_force,
         debug={"batch": lambda: runtime.state.batching.as_document(time.time()), "compare": debugger.document}
         if configuration.reprise.serving.debug
         else {},

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from msgspec import structs
 
+from scheduler.app.generations import change_to, generation_of
 from scheduler.app.leadership import Leadership
-from scheduler.app.loop import Brain, Loop
+from scheduler.app.loop import Loop
 from scheduler.app.rights import resources_watched, rights_needed
 from scheduler.config.configuration import Configuration
 from scheduler.core.bind_check import is_touched
 from scheduler.core.cycle import CycleResult
 from scheduler.core.extenders import ExtenderFault
+from scheduler.core.generation import Reload
 from scheduler.core.instruction import AskExtender, Instruction, ReadPod
 from scheduler.core.kubelet_rejections import KubeletRejection
 from scheduler.core.measurements import CHECKED
@@ -81,17 +83,25 @@ class Runtime:
             backoff=configuration.backoff,
             batching=configuration.batching,
             extenders=configuration.kube.extenders,
+            typo_warnings=configuration.reprise.typo_warnings.enabled,
         )
         self.state: State = core.state
         self.state.measurements.stopwatch = time.perf_counter
-        brain: Brain = core
+        self.configuration = configuration
+        """The one in force."""
+        self._brain: Scheduler | RecordingScheduler = core
         if write_story is not None:
-            header = Header(seed=seed, configuration=configuration.as_kube_document(), batching=configuration.batching)
-            brain = RecordingScheduler(core, header, write_story)
+            header = Header(
+                seed=seed,
+                configuration=configuration.as_kube_document(),
+                batching=configuration.batching,
+                typo_warnings=configuration.reprise.typo_warnings.enabled,
+            )
+            self._brain = RecordingScheduler(core, header, write_story)
         # Bound once: an unbound logger is put together again for each line, which costs more than all else of it.
         self._log = log.bind()
         self._transport = transport
-        self._rights = rights_needed(configuration, None if leadership is None else leadership.candidacy)
+        self.rights = rights_needed(configuration, None if leadership is None else leadership.candidacy)
         self._leadership = leadership
         self._knows_when_leading = leadership is not None and configuration.kube.delay_cache_until_active
         self._on_cycle = on_cycle
@@ -110,7 +120,7 @@ class Runtime:
             )
             self._submit = self._submit_or_ask
         self.loop = Loop(
-            brain,
+            self._brain,
             dispatch=self._submit if leadership is None else self._dispatch_as_leader,
             has_room=self._has_room,
             wall=time.time,
@@ -123,11 +133,21 @@ class Runtime:
             for resource in resources_watched(configuration)
         ]
         self._watches: tuple[asyncio.Task[None], ...] = ()
+        self.companions: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        """Run beside the loop from start to stop; one that fails ends the process."""
+        self.before_scheduling: Callable[[], Awaitable[None]] | None = None
+        """What is waited for when everything is known, before the first decision."""
+        self._group: asyncio.TaskGroup | None = None
         self._ending: asyncio.Task[None] | None = None
         self.synced = asyncio.Event()
         self.is_stopping = False
         self.missing: tuple[str, ...] = ()
         """Rights that we need and do not have, as far as is known."""
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process may write."""
+        return self._leadership is None or self._leadership.is_leader
 
     def _deliver(self, stimulus: Any) -> None:
         if self._extenders is not None:
@@ -186,7 +206,7 @@ class Runtime:
         )
         if result.mismatch is not None:
             log.error(
-                "a reused decision was not that of a full evaluation; batching of this profile stays off until a restart",
+                "a reused decision was not that of a full evaluation; batching of this profile stays off until the configuration changes or a restart",
                 profile=result.profile,
                 **result.mismatch._asdict(),
             )
@@ -202,9 +222,11 @@ class Runtime:
         stopping = asyncio.create_task(stop.wait())
         try:
             async with asyncio.TaskGroup() as group:
+                self._group = group
                 tasks = [
                     group.create_task(self.loop.run()),
                     group.create_task(self.dispatcher.run()),
+                    *(group.create_task(companion()) for companion in self.companions),
                     group.create_task(self._start(group)),
                 ]
                 await stopping
@@ -230,6 +252,8 @@ class Runtime:
             await self._know(group)
             if not await self._lead(group):
                 await self._know(group)
+        if self.before_scheduling is not None:
+            await self.before_scheduling()
         self.loop.start_scheduling()
         await self._look_after_rights()
 
@@ -246,6 +270,39 @@ class Runtime:
             await reflector.synced.wait()
         self.synced.set()
         log.info("caches are synced", **{reflector.resource.name: len(reflector) for reflector in self.reflectors})
+
+    async def prepare(self, configuration: Configuration) -> None:
+        """Watch what another configuration needs besides, and wait until all that it needs is known.
+
+        What it does not need any more is watched on, for the next one. A process that knows nothing yet has nothing to wait for.
+        """
+        needed = resources_watched(configuration)
+        known = [reflector.resource for reflector in self.reflectors]
+        added = [
+            Reflector(self._heard_by_extenders(self._transport, resource), resource, self._deliver)
+            for resource in needed
+            if resource not in known
+        ]
+        self.reflectors[-1:-1] = added  # pods stay the last
+        if not self._watches:
+            return
+        assert self._group is not None
+        self._watches += tuple(self._group.create_task(reflector.run()) for reflector in added)
+        for reflector in self.reflectors:
+            if reflector.resource in needed:
+                await reflector.synced.wait()
+
+    async def switch(self, configuration: Configuration) -> Reload:
+        """Put a configuration in force, for the next decision and with all that was heard until now; or say why not."""
+        number = self.state.generation + 1
+        await self.loop.drained()
+        self._brain.offer(generation_of(configuration, number))
+        self.loop.handle_now(change_to(configuration, number, time.time()))
+        if not self.state.reload.refused:
+            self.configuration = configuration
+            self.rights = tuple(dict.fromkeys((*rights_needed(configuration), *self.rights)))
+            _log_what_is_not_batched(self.state.batching.off)
+        return self.state.reload
 
     async def _lead(self, group: asyncio.TaskGroup) -> bool:
         """Wait until this process may decide; False when what it knows may be older than the last decision of another one.
@@ -264,7 +321,7 @@ class Runtime:
         reported: object = None  # what was last logged: one line for each change
         while True:
             try:
-                missing = await missing_rights(self._transport, self._rights)
+                missing = await missing_rights(self._transport, self.rights)
             except (TransportFailure, AccessReviewError) as error:
                 # The words of one failure to connect may differ from try to try.
                 state = error.kind if isinstance(error, TransportFailure) else str(error)
@@ -288,7 +345,7 @@ class Runtime:
         while True:
             await asyncio.sleep(RIGHTS_AGAIN_SECONDS)
             try:
-                missing = tuple(await missing_rights(self._transport, self._rights))
+                missing = tuple(await missing_rights(self._transport, self.rights))
             except (TransportFailure, AccessReviewError):
                 continue  # there are others who tell that
             if missing != self.missing:

@@ -9,6 +9,13 @@ from typing import TypeAlias
 Check: TypeAlias = Callable[[], bool | str]
 """True when all is well. What is wrong, as text, when anybody may know it; False otherwise."""
 
+
+class Note(str):
+    """All is well, and this is worth knowing."""
+
+    __slots__ = ()
+
+
 WITHHELD = "reason withheld"
 
 
@@ -47,9 +54,9 @@ def report(
             continue
         found = check()
         if counts is not None:
-            counts.seen(name, endpoint, found is True)
-        if found is True:
-            lines.append(f"[+]{name} ok")
+            counts.seen(name, endpoint, found is True or isinstance(found, Note))
+        if found is True or isinstance(found, Note):
+            lines.append(f"[+]{name} ok: {found}" if isinstance(found, Note) else f"[+]{name} ok")
         else:
             failed = True
             lines.append(f"[-]{name} failed: {found or WITHHELD}")
@@ -65,4 +72,6 @@ def report(
 def report_one(name: str, check: Check) -> tuple[int, str]:
     """HTTP status and body for one check by itself."""
     found = check()
-    return (200, "ok") if found is True else (500, f"internal server error: {found or name}\n")
+    return (
+        (200, "ok") if found is True or isinstance(found, Note) else (500, f"internal server error: {found or name}\n")
+    )

@@ -60,7 +60,7 @@ def test_only_what_an_enabled_plugin_reads_is_watched(enabled: tuple[str, ...], 
     watched = {reflector.resource for reflector in runtime.reflectors}
     expected = {resource for resource in STORAGE if resource.kind.__name__ in kinds}
     assert watched == {*WATCHED, *SELECTING, DISRUPTION_BUDGETS, *expected}
-    listed = {right.resource for right in runtime._rights if right.verb == "list"}
+    listed = {right.resource for right in runtime.rights if right.verb == "list"}
     assert listed == {resource.name for resource in watched}
 
 
@@ -92,5 +92,5 @@ def test_who_preempts_nobody_watches_no_budgets_and_asks_for_no_right_to_delete(
     runtime = Runtime(from_object({**HEADER, "profiles": [first]}), ScriptedTransport(), hostname="host", seed=1)
 
     assert DISRUPTION_BUDGETS not in {reflector.resource for reflector in runtime.reflectors}
-    assert "delete" not in {right.verb for right in runtime._rights}
-    assert "delete" in {right.verb for right in runtime_of()._rights}
+    assert "delete" not in {right.verb for right in runtime.rights}
+    assert "delete" in {right.verb for right in runtime_of().rights}

@@ -1,0 +1,53 @@
+"""kopf on its own thread: its end is the process's end."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import kopf
+import pytest
+
+from scheduler.operator.watcher import Login, OperatorFailed, ResourceWatcher
+
+
+def nobody() -> Login:
+    return Login(server="https://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("fails", "error"), [(True, "RuntimeError: no more"), (False, "it ended by itself")], ids=["raises", "returns"]
+)
+async def test_when_kopf_ends_it_is_raised_on_the_loop_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, fails: bool, error: str
+) -> None:
+    seen: list[str] = []
+
+    async def operator(**_: Any) -> None:
+        seen.append(threading.current_thread().name)
+        if fails:
+            raise RuntimeError("no more")
+
+    monkeypatch.setattr(kopf, "operator", operator)
+    watcher = ResourceWatcher(nobody, lambda _kind, _found: None)
+    with pytest.raises(OperatorFailed) as raised:
+        await watcher.run()
+    await watcher.stop()
+
+    assert str(raised.value) == f"the watch of schedulerconfigurations.reprise.dev ended: {error}"
+    assert seen == ["operator"]
+
+
+async def test_kopf_is_started_so_that_it_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    async def operator(**options: Any) -> None:
+        given.update(options)
+
+    monkeypatch.setattr(kopf, "operator", operator)
+    watcher = ResourceWatcher(nobody, lambda _kind, _found: None)
+    with pytest.raises(OperatorFailed):
+        await watcher.run()
+
+    settings = given["settings"]
+    assert (given["standalone"], settings.scanning.disabled, settings.posting.enabled) == (True, True, False)
