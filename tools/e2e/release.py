@@ -38,7 +38,7 @@ def uninstall(run: Run) -> str:
         f"{WORK}/{LEFT_BEHIND}" in told, f"the uninstall does not name the pod {WORK}/{LEFT_BEHIND}, it says:\n{told}"
     )
     run.cluster.kubectl("delete", "pod", LEFT_BEHIND, f"--namespace={WORK}")
-    kinds = _kinds(run)
+    kinds, namespaced = _kinds(run), _kinds(run, "--namespaced=true")
 
     def left() -> list[str]:
         """Everything of the release: by its label, by its names, and all that its namespace holds beyond any namespace's."""
@@ -48,7 +48,7 @@ def uninstall(run: Run) -> str:
         ]
         own = [
             each
-            for each in run.cluster.all(kinds, namespace=NAMESPACE)
+            for each in run.cluster.all(namespaced, namespace=NAMESPACE)
             if not _of_any_namespace(each["kind"], each["metadata"]["name"])
         ]
         found = {f"{each['kind']} {each['metadata']['name']}" for each in (*labelled, *named, *own)}
@@ -83,9 +83,9 @@ def _revision(run: Run) -> str:
     return f"revision {release['revision']} {release['status']}"
 
 
-def _kinds(run: Run) -> str:
+def _kinds(run: Run, *only: str) -> str:
     """Every kind that can be listed and kept, by its full name. Events tell what was, and are no objects of anybody."""
-    names = run.cluster.kubectl("api-resources", "--verbs=list,delete", "-o", "name").split()
+    names = run.cluster.kubectl("api-resources", "--verbs=list,delete", *only, "-o", "name").split()
     return ",".join(name for name in names if name.partition(".")[0] != "events")
 
 

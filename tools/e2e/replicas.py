@@ -27,8 +27,9 @@ def restart(run: Run) -> str:
 
 def takeover(run: Run) -> str:
     """The leader's pod is deleted: the other replica leads, and places pods."""
+    # After a rollout nobody may lead yet.
+    wait_until("one of the replicas leads", lambda: _leader(run) in run.scheduler_pods(), seconds=TAKEOVER_SECONDS)
     leader = _leader(run)
-    require(leader in run.scheduler_pods(), f"the Lease names {leader}, the replicas are {run.scheduler_pods()}")
     run.cluster.kubectl("delete", "pod", leader, f"--namespace={NAMESPACE}", "--wait=false")
     after = manifests.deployment("after", 20, manifests.on_simulated_nodes("after"))
     run.cluster.apply(after)
