@@ -40,6 +40,7 @@ from tests.mutations.pod_topology_spread import MUTANTS as POD_TOPOLOGY_SPREAD
 from tests.mutations.preemption import MUTANTS as PREEMPTION
 from tests.mutations.profile import MUTANTS as PROFILE
 from tests.mutations.queue import MUTANTS as QUEUE
+from tests.mutations.reload import MUTANTS as RELOAD
 from tests.mutations.runner import (
     HEALTHY_LIMIT_SECONDS,
     PASSED,
@@ -64,6 +65,7 @@ MUTANTS = (
     *DELETED,
     *EXTENDERS,
     *QUEUE,
+    *RELOAD,
     *HABITS,
     *HINTS,
     *PROFILE,
