@@ -30,6 +30,8 @@ T = TypeVar("T")
 LOOK_SECONDS = 10.0
 """How often the certificate's files are looked at."""
 STOP_SECONDS = 5.0
+END_SECONDS = 20.0
+"""How long the end of the process may wait for the end of the server."""
 KEEP_ALIVE_SECONDS = 75.0
 REQUESTS_PER_SECOND, REQUESTS_AT_ONCE = 100.0, 300
 """Of one peer, where others than this machine can be peers."""
@@ -130,7 +132,12 @@ class Server:
         """
         if self._loop is None or self._thread is None:
             return
-        await self._there(self._stop(before_end))
+        try:
+            async with asyncio.timeout(END_SECONDS):
+                await self._there(self._stop(before_end))
+        except TimeoutError:
+            log.warning("the server of pages did not stop in time; it ends with the process")
+            return
         self._loop.call_soon_threadsafe(self._loop.stop)
         await asyncio.to_thread(self._thread.join)
         self._loop.close()

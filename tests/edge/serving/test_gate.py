@@ -69,6 +69,15 @@ def test_the_token_is_read_from_the_header(header: str, token: str) -> None:
     assert bearer_token(header) == token
 
 
+@pytest.mark.parametrize("header", ["", "Basic abc", "Bearer "])
+async def test_nobody_is_asked_about_a_request_without_a_token(header: str) -> None:
+    reviewer = Reviewer()
+
+    with pytest.raises(Refusal) as caught:
+        await Door(reviewer).gate.admit(header, method="GET", path="/metrics", peer="")
+    assert (caught.value.status, reviewer.tokens) == (401, [])
+
+
 async def test_answers_are_kept_for_ten_seconds() -> None:
     reviewer = Reviewer()
     door = Door(reviewer)

@@ -325,6 +325,8 @@ async def test_who_holds_many_connections_keeps_nobody_out(monkeypatch: pytest.M
         held = [await asyncio.open_connection(LOOPBACK, server.ports["insecure"]) for _ in range(20)]
 
         assert (await ask(server, "/livez"))[::2] == (200, "ok")
+        with contextlib.suppress(ConnectionError):
+            assert await held[0][0].read() == b""  # the oldest one has been cut
         for _, writer in held:
             writer.close()
             with contextlib.suppress(ConnectionError):
