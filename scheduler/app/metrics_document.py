@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from scheduler.kube.reviews import ReviewCounts
 from scheduler.kube.transport import Transport
 from scheduler.serving.health import HealthCounts
 from scheduler.telemetry.catalogue import LEFT_OUT, stability_of
+from scheduler.telemetry.configuration_metrics import ConfigurationCollector
 from scheduler.telemetry.election_metrics import LeaderElectionCollector
 from scheduler.telemetry.exposition import CollectorRegistry, Metric
 from scheduler.telemetry.freshness_metrics import FreshnessCollector
@@ -67,6 +69,7 @@ def pages() -> dict[str, CollectorRegistry]:
     main = registry(
         LeaderElectionCollector("reprise", is_leader=lambda: True, slow_paths=lambda: 0),
         SchedulerCollector(runtime.state),
+        ConfigurationCollector(Counter(), (), lambda: (1, ""), lambda: True),
         FreshnessCollector(silences=dict, lag_seconds=lambda: 0.0, waiting=lambda: 0),
         LimitsCollector(limit_files=[A_NUMBER]),
         UnderWayCollector(tasks=lambda: 0, jobs=dict),
