@@ -123,7 +123,7 @@ def from_documents(
     """The configuration of a scheduler that runs, from documents by kind, as JSON values; ``apiVersion`` and ``kind`` may be absent.
 
     Args:
-        defaults: fields by kind that are taken where a document does not have them.
+        defaults: fields by kind, at any depth, that are taken where a document does not have them.
 
     Raises:
         ConfigurationError: with everything that is wrong.
@@ -133,13 +133,24 @@ def from_documents(
     for kind, document in documents.items():
         if isinstance(document, dict):
             typed = {"apiVersion": _VERSIONS[kind], "kind": kind, **defaults.get(kind, {})}
-            _sort({**typed, **document}, found, report)
+            _sort(_laid_over(typed, document), found, report)
         else:
             report.unread("", f"a {kind} must be an object")
     for kind, fields in defaults.items():
         found.setdefault(kind, dict(fields))
     purpose = Purpose.REPLACE if replace_kube_scheduler else Purpose.RUN
     return _configuration(found, purpose, registry, report)
+
+
+def _laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """What both say, field by field; the upper one wins. A null says nothing, as everywhere."""
+    merged = dict(below)
+    for key, value in above.items():
+        if isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _laid_over(merged[key], value)
+        elif value is not None or key not in merged:
+            merged[key] = value
+    return merged
 
 
 def _load(path: Path | None, purpose: Purpose, registry: Registry, own_namespace: str = "") -> Configuration:

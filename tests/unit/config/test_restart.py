@@ -56,9 +56,11 @@ def test_with_extenders_a_new_profile_takes_a_restart() -> None:
 
 
 def test_a_document_that_does_not_say_is_as_the_process_was_started() -> None:
-    running = made({"leaderElection": {"leaseDuration": "30s"}}, {"serving": {"port": 1234}})
+    election = {"leaseDuration": "30s", "resourceNamespace": "here"}
+    running = made({"leaderElection": election}, {"serving": {"port": 1234}})
     kube, reprise = process_sections(running)
-    later = from_documents({KUBE: {"profiles": [PROFILE]}}, defaults={KUBE: kube, REPRISE: reprise})
+    document = {"profiles": [PROFILE], "leaderElection": {"renewDeadline": "10s"}, "clientConnection": None}
+    later = from_documents({KUBE: document}, defaults={KUBE: kube, REPRISE: reprise})
 
     assert restart_fields(running, later) == []
     assert later.kube.leader_election.lease_duration_seconds == 30.0
