@@ -71,6 +71,7 @@ CONFLICTS = f"scheduler_bind_conflicts_total{{{A}}}"
 REFUSED = f'scheduler_kubelet_rejections_total{{{A}, reason="OutOfcpu"}}'
 OTHERWISE_REFUSED = f'scheduler_kubelet_rejections_total{{{A}, reason="NodeAffinity"}}'
 MEMORY, LIMIT = f"process_resident_memory_bytes{{{A}}}", f"scheduler_memory_limit_bytes{{{A}}}"
+IN_FORCE = f"scheduler_configuration_last_reload_successful{{{A}}}"
 LAG = f"scheduler_inbox_lag_seconds{{{A}}}"
 ALIVE = {UP_A: "1x90"}
 
@@ -273,6 +274,15 @@ CASES: tuple[Fires | Quiet, ...] = (
         {_batch("hint_used"): "0+54x60 3240x40", _batch("no_hint"): "0+6x60 360+1x40"},
         (50, 92),
     ),
+    Fires(
+        "RepriseConfigurationRejected",
+        {IN_FORCE: "1 1 0x90"},
+        6,
+        OF_A,
+        "Instance a has found a configuration that it cannot use, and goes on with the one before.",
+    ),
+    Quiet("RepriseConfigurationRejected", "the last one is in force", {IN_FORCE: "1x90"}),
+    Quiet("RepriseConfigurationRejected", "it was put right at once", {IN_FORCE: "1 0 1x90"}),
     Fires(
         "RepriseMemoryNearLimit",
         {MEMORY: "95e6x90", LIMIT: "100e6x90"},
