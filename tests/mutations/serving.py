@@ -103,4 +103,16 @@ MUTANTS = (
         ("    if options.insecure_skip_tls_verify:\n", "    if True:\n"),
         ('    if scheme == "https":\n', "    if True:\n"),
     ),
+    *mutants(
+        "scheduler/app/runtime.py",
+        "tests/edge/app/test_rights_later.py",
+        ("            if missing != self.missing:\n", "            if True:\n"),
+        ("                self.missing = missing\n                if missing:\n", "                if missing:\n"),
+    ),
+    *mutants(
+        "scheduler/app/serving.py",
+        "tests/edge/app/test_serving.py",
+        ("self._beat_at < STUCK_SECONDS", "self._beat_at < 1e9"),
+        ("serving.port or serving.plain_metrics_port", "serving.port"),
+    ),
 )
