@@ -16,7 +16,7 @@ from scheduler.app.generations import hash_of
 from scheduler.app.own_namespace import own_namespace
 from scheduler.app.reloading import REASONS, Candidate, Reloading
 from scheduler.app.runtime import Runtime
-from scheduler.config.configuration import load
+from scheduler.config.configuration import Configuration, load
 from scheduler.kube.credentials import load_credentials
 from scheduler.kube.scheduler_configurations import RIGHTS, ConfigurationClient, Unavailable
 from scheduler.kube.transport import Transport
@@ -53,6 +53,7 @@ class Configuring:
         self.reloading = Reloading(runtime, reader)
         self.resource: ConfigurationResource | None = None
         self._client = ConfigurationClient(reader, writer)
+        self._hashed: tuple[Configuration, str] | None = None
         runtime.companions.append(self.reloading.run)
         if self._file is not None:
             runtime.companions.append(self._watch_file)
@@ -76,9 +77,16 @@ class Configuring:
         return ConfigurationCollector(
             self.reloading.counts,
             REASONS,
-            active=lambda: (runtime.state.generation, hash_of(runtime.configuration)),
+            active=lambda: (runtime.state.generation, self._hash()),
             is_well=lambda: not self.trouble,
         )
+
+    def _hash(self) -> str:
+        """Worked out once for each configuration, and not at each scrape."""
+        configuration = self._runtime.configuration
+        if self._hashed is None or self._hashed[0] is not configuration:
+            self._hashed = (configuration, hash_of(configuration))
+        return self._hashed[1]
 
     @property
     def trouble(self) -> str:

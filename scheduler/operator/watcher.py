@@ -8,6 +8,7 @@ can change.
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -96,7 +97,21 @@ class ResourceWatcher:
             await asyncio.to_thread(self._thread.join, STOP_SECONDS)
 
 
+class _Forward(logging.Handler):
+    """Has what kopf complains of come in the form of all other lines."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log.log(record.levelno, "kopf", detail=record.getMessage())
+
+
+def _speak_in_our_form() -> None:
+    logger = logging.getLogger("kopf")
+    logger.handlers, logger.propagate = [_Forward()], False
+    logger.setLevel(logging.WARNING)
+
+
 async def _operate(login: Callable[[], Login], tell: OnChange, stop: threading.Event) -> None:
+    _speak_in_our_form()
     registry = kopf.OperatorRegistry()
     settings = kopf.OperatorSettings()
     settings.scanning.disabled = True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
 import kopf
 import pytest
+import structlog.testing
 
 from scheduler.operator.watcher import Login, OperatorFailed, ResourceWatcher
 
@@ -51,3 +53,15 @@ async def test_kopf_is_started_so_that_it_writes_nothing(monkeypatch: pytest.Mon
 
     settings = given["settings"]
     assert (given["standalone"], settings.scanning.disabled, settings.posting.enabled) == (True, True, False)
+
+
+async def test_what_kopf_complains_of_is_a_line_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def operator(**_: Any) -> None:
+        logging.getLogger("kopf.activities").warning("no %s", "credentials")
+        logging.getLogger("kopf.activities").info("all is well")
+
+    monkeypatch.setattr(kopf, "operator", operator)
+    watcher = ResourceWatcher(nobody, lambda _kind, _found: None)
+    with structlog.testing.capture_logs() as lines, pytest.raises(OperatorFailed):
+        await watcher.run()
+    assert lines == [{"event": "kopf", "detail": "no credentials", "log_level": "warning"}]
