@@ -49,11 +49,12 @@ def up(settings: Settings, images: Sequence[Path]) -> None:
     try:
         _up(settings, images, binaries)
     except BaseException as failure:
-        problem = f"{failure}\n{_log_ends(settings)}"
+        ends = _log_ends(settings)
         with contextlib.suppress(NodeError):
             down(settings)
         if isinstance(failure, Exception):
-            raise NodeError(problem) from failure
+            # The reason last, where it is read first.
+            raise NodeError(f"the node did not come up\n{ends}\n--- why\n{failure}") from failure
         raise
 
 
