@@ -21,7 +21,8 @@ from tests.support.resources import DEVICE_CLASSES, EVENTS, PODS, Object, resour
 from tests.support.watch import Watch
 
 NOT_READY = (
-    "[+]ping ok\n[+]shutdown ok\n[-]sched-handler-sync failed: reason withheld\n[+]rights ok\nreadyz check failed\n"
+    "[+]ping ok\n[+]shutdown ok\n[-]sched-handler-sync failed: reason withheld\n[+]configuration ok\n[+]rights ok\n"
+    "readyz check failed\n"
 )
 CANNOT_ASK = "cannot ask the API server for our rights; will retry"
 MISSING = "rights are missing; grant them to this identity, then scheduling starts"
@@ -235,6 +236,7 @@ ALL_RIGHTS = [
     "get persistentvolumeclaims (all namespaces)",
     "patch persistentvolumeclaims (all namespaces)",
     "delete pods (all namespaces)",
+    "list events (all namespaces)",
     "create tokenreviews.authentication.k8s.io",
     "create subjectaccessreviews.authorization.k8s.io",
 ]
