@@ -8,6 +8,7 @@ from scheduler.kube.access import (
     REQUIRED,
     RIGHTS_TO_ASK_WHO,
     RIGHTS_TO_PREEMPT,
+    RIGHTS_TO_WARN,
     Right,
     rights_to_patch,
     rights_to_watch,
@@ -30,6 +31,8 @@ def rights_needed(configuration: Configuration, candidacy: Candidacy | None = No
     rights = (*REQUIRED, *rights_to_watch(resources_watched(configuration)), *rights_to_patch(patched))
     if any(profile.post_filter for profile in configuration.profiles):
         rights += RIGHTS_TO_PREEMPT
+    if configuration.reprise.typo_warnings.enabled:
+        rights += RIGHTS_TO_WARN
     if configuration.reprise.serving.port:
         rights += RIGHTS_TO_ASK_WHO
     return rights if candidacy is None else rights + candidacy.rights

@@ -82,6 +82,10 @@ RIGHTS_TO_PREEMPT = _rights("delete", "pods")
 """What it takes to preempt pods, beside REQUIRED."""
 
 
+RIGHTS_TO_WARN = _rights("list", "events")
+"""What it takes to warn of mistyped names, beside REQUIRED: nobody is warned of whom there are Events."""
+
+
 def rights_to_patch(kinds: Iterable[str]) -> tuple[Right, ...]:
     """What it takes to patch objects of these kinds, and to read one when it is in doubt whether it was patched.
 

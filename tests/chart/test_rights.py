@@ -191,8 +191,24 @@ def test_the_configuration_is_written_as_it_was_given(helm: Helm, tmp_path: Path
     assert (serving.cert_file, serving.private_key_file) == ("/etc/reprise-tls/tls.crt", "/etc/reprise-tls/tls.key")
 
 
-def test_every_change_of_the_configuration_makes_new_pods(helm: Helm) -> None:
+def test_one_that_obeys_a_resource_may_read_it_and_write_its_status_and_is_told_its_name(helm: Helm) -> None:
+    objects = helm.template({"config": {"resource": "night"}})
+    assert granted(objects, USER) - granted(helm.template(), USER) == {
+        *(Grant(verb, "schedulerconfigurations", "reprise.dev") for verb in ("get", "list", "watch")),
+        Grant("patch", "schedulerconfigurations/status", "reprise.dev"),
+    }
+    (container,) = only(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
+    assert container["args"][-2:] == ["--config-resource", "night"]
+
+
+def test_a_change_of_the_configuration_makes_no_new_pods_unless_it_is_to(helm: Helm) -> None:
+    template = only(helm.template({"schedulerName": "b"}), "Deployment")["spec"]["template"]
+    assert "annotations" not in template["metadata"]
+
+
+def test_every_change_of_the_configuration_makes_new_pods_where_it_is_to(helm: Helm) -> None:
     def checksum(values: dict[str, Any]) -> str:
+        values = {"config": {"onChange": "restart"}, **values}
         template = only(helm.template(values), "Deployment")["spec"]["template"]
         found: str = template["metadata"]["annotations"]["checksum/configuration"]
         return found

@@ -50,5 +50,5 @@ def test_events_are_found_by_the_pods_uid_whichever_api_they_were_written_throug
     silent = admin.create(pod_manifest("silent", scheduler_name="repirse"))
     wait_for(lambda: admin.list_objects(EVENTS), what="there is no node for the pod, which is told")
 
-    assert look_for_events(fresh_cluster, "admin", tmp_path, told, silent) == [True, False]
+    assert look_for_events(fresh_cluster, "reprise", tmp_path, told, silent) == [True, False]
     assert look_for_events(fresh_cluster, "nobody", tmp_path, silent) == [True], "who may not look warns of nothing"

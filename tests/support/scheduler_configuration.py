@@ -21,7 +21,6 @@ NAME = "reprise-configuration"
 _RULES = [
     {"apiGroups": ["reprise.dev"], "resources": ["schedulerconfigurations"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": ["reprise.dev"], "resources": ["schedulerconfigurations/status"], "verbs": ["patch"]},
-    {"apiGroups": [""], "resources": ["events"], "verbs": ["list"]},
 ]
 
 

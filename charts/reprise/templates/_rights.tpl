@@ -29,6 +29,10 @@ does it, so that the rules are those that it checks at its start.
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.config.resource -}}
+{{- $wanted = append $wanted (dict "group" "reprise.dev" "resource" "schedulerconfigurations" "verbs" (list "get" "list" "watch")) -}}
+{{- $wanted = append $wanted (dict "group" "reprise.dev" "resource" "schedulerconfigurations/status" "verbs" (list "patch")) -}}
+{{- end -}}
 {{- range $wanted -}}
 {{- $key := printf "%s/%s" .group .resource -}}
 {{- $_ := set $granted $key (concat (get $granted $key | default list) .verbs | uniq | sortAlpha) -}}

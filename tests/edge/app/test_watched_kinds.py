@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from scheduler.app.rights import rights_needed
 from scheduler.app.runtime import Runtime
-from scheduler.config.configuration import from_object
+from scheduler.config.configuration import from_documents, from_object
+from scheduler.kube.access import RIGHTS_TO_WARN
 from scheduler.kube.resources import DISRUPTION_BUDGETS, SELECTING, STORAGE, WATCHED
 from tests.edge.kube.scripted import ScriptedTransport
 from tests.support.scheduler_configurations import HEADER
@@ -60,7 +62,7 @@ def test_only_what_an_enabled_plugin_reads_is_watched(enabled: tuple[str, ...], 
     watched = {reflector.resource for reflector in runtime.reflectors}
     expected = {resource for resource in STORAGE if resource.kind.__name__ in kinds}
     assert watched == {*WATCHED, *SELECTING, DISRUPTION_BUDGETS, *expected}
-    listed = {right.resource for right in runtime.rights if right.verb == "list"}
+    listed = {right.resource for right in runtime.rights if right.verb == "list"} - {"events"}
     assert listed == {resource.name for resource in watched}
 
 
@@ -94,3 +96,9 @@ def test_who_preempts_nobody_watches_no_budgets_and_asks_for_no_right_to_delete(
     assert DISRUPTION_BUDGETS not in {reflector.resource for reflector in runtime.reflectors}
     assert "delete" not in {right.verb for right in runtime.rights}
     assert "delete" in {right.verb for right in runtime_of().rights}
+
+
+def test_events_are_listed_only_by_one_that_warns_of_mistyped_names() -> None:
+    silent = from_documents({"RepriseConfiguration": {"typoWarnings": {"enabled": False}}}, defaults={})
+    assert RIGHTS_TO_WARN[0] in rights_needed(from_object(None))
+    assert RIGHTS_TO_WARN[0] not in rights_needed(silent)
