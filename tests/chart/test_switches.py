@@ -21,6 +21,8 @@ SWITCHES: dict[str, dict[str, Any]] = {
     "schedulerName": {"schedulerName": "packing"},
     "profiles": {"configuration": {"profiles": [{"schedulerName": "a"}, {"schedulerName": "b"}]}},
     "repriseConfiguration": {"repriseConfiguration": {"batching": {"enabled": False}, "logging": {"level": "debug"}}},
+    "configuration of a resource": {"config": {"resource": "night"}},
+    "configuration that restarts": {"config": {"onChange": "restart"}},
     "replicas": {"replicas": 3},
     "podDisruptionBudget": {"replicas": 3, "podDisruptionBudget": {"maxUnavailable": "50%"}},
     "no election": {"configuration": {"leaderElection": {"leaderElect": False}}},
