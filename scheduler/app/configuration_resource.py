@@ -118,9 +118,11 @@ class ConfigurationResource:
         if kind == "DELETED":
             self._gone()
             return
+        seen = (str(metadata.get("uid")), _generation(found))
+        if self._offered is not None and seen[0] == self._offered[0] and seen[1] < self._offered[1]:
+            return  # read before the watch told of a newer one
         self._found, self._is_missing = dict(found), False
         self._news.set()
-        seen = (str(metadata.get("uid")), int(metadata.get("generation") or 0))
         if seen == self._offered:
             return
         self._offered = seen

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,38 @@ def test_one_that_is_deleted_stays_in_force_and_another_one_is_not_obeyed(
         assert configurations.verdict(configurations.put(only_on("b")))[0] == "True"
         admin.create(pod_manifest("p2"))
         wait_for(lambda: bound(admin).get("p2") == "b", what="the new one decides")
+
+
+def test_every_replica_applies_it_and_the_leader_alone_writes(
+    cluster: ControlPlane, admin: ApiClient, configurations: Configurations, audit: Path
+) -> None:
+    elected = {**FIRST, "leaderElection": {"leaderElect": True, "resourceNamespace": "reprise"}}
+    configurations.put(kube(leaderElection=elected["leaderElection"]))
+    with (
+        RepriseProcess(cluster, elected, arguments=OBEYS, name="first") as first,
+        RepriseProcess(cluster, elected, arguments=OBEYS, name="second", user="reprise-2") as second,
+    ):
+        configurations.verdict(1)
+        asked_before = len(entries(audit))
+        election = elected["leaderElection"]
+        assert (
+            configurations.verdict(configurations.put(kube(leaderElection=election, podMaxBackoffSeconds=30)))[0]
+            == "True"
+        )
+        for replica in (first, second):
+            replica.wait_until(partial(shows_back_off, replica, 30), seconds=30, what="it is in force")
+        written = [
+            entry["user"]["uid"]
+            for entry in entries(audit)[asked_before:]
+            if (entry.get("objectRef") or {}).get("subresource") == "status"
+            and entry["objectRef"]["resource"] == "schedulerconfigurations"
+        ]
+        assert len(set(written)) == 1
+
+
+def shows_back_off(reprise: RepriseProcess, seconds: int) -> bool:
+    shown: int = reprise.page("/configz").json()["componentconfig"]["podMaxBackoffSeconds"]
+    return shown == seconds
 
 
 def document(spec: dict[str, Any], port: int) -> str:

@@ -73,6 +73,7 @@ MUTANTS = (
         "scheduler/app/configuration_resource.py",
         f"{APP}configuration_resource.py",
         ("        if seen == self._offered:\n            return\n", ""),
+        ("and seen[1] < self._offered[1]:", "and False:"),
         ("        if seen == self._offered:\n            self._verdict", "        if True:\n            self._verdict"),
         ("        if not self._is_leader():\n", "        if False:\n"),
         ("now - self._shown_ratio[0] >= HIT_RATIO_SECONDS", "True"),

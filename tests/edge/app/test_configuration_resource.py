@@ -128,6 +128,17 @@ async def test_a_verdict_on_an_older_generation_is_not_written() -> None:
     await it.end()
 
 
+async def test_an_older_state_that_was_on_its_way_changes_nothing() -> None:
+    it = Obeying()
+    it.resource.heard("MODIFIED", found(2))
+    it.resource.heard("", found(1))
+    assert len(it.offers.all) == 1
+    it.offers.all[0].answer(GOOD)
+    await asyncio.sleep(1)
+    assert it.statuses() == [("True", "Applied", 2)]
+    await it.end()
+
+
 async def test_who_does_not_lead_writes_nothing_until_he_does() -> None:
     it = Obeying()
     it.is_leader = False
