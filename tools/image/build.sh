@@ -45,6 +45,8 @@ with_buildah() {
   local alone=()
   [ "$(id -u)" != 0 ] || alone=(unshare --mount)
   buildah() { "${alone[@]}" buildah --root "$folder/store" --runroot "$folder/run" --storage-driver "${STORAGE_DRIVER:-overlay}" "$@"; }
+  # Layers of older states of the checkout pile up; some gigabytes are enough.
+  [ "$(buildah images --all --quiet | wc -l)" -lt 80 ] || buildah rmi --all --force >"$log" 2>&1
   [ -z "$local_base" ] || {
     local base id
     base=$(tools/image/base.sh)
