@@ -37,7 +37,6 @@ MUTANTS = (
         "scheduler/batch/entries.py",
         RELOAD,
         ("            self.drop(key, Flush.CONFIG_CHANGED, now)\n", "            pass\n"),
-        ("        self._seen.clear()\n", ""),
     ),
     *mutants(
         "scheduler/core/bind_check.py",
