@@ -25,6 +25,10 @@ MUTANTS = (
         ("self.was_free = record is None or not record.holder", "self.was_free = True"),
         ("        if found is None or found.holder != self.identity:\n            return True\n", ""),
         ("            self.slow_paths += 1\n", ""),
+        ("min(pause_seconds, self._fence.remaining_seconds)", "pause_seconds"),
+        ("        if found.holder == self.identity:\n            self", "        if False:\n            self"),
+        # A leader that renews is taken for one that does not.
+        ("        self._renewed_at = now\n", ""),
         ("record._replace(acquire_time=before.acquire_time, transitions=before.transitions)", "record"),
     ),
     *mutants(

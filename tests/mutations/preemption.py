@@ -11,6 +11,8 @@ TRIAL = "tests/unit/profile/test_trial.py"
 ROOM = "tests/unit/profile/test_making_room.py"
 PREEMPTOR = "tests/edge/kube/test_preemptor.py"
 NOMINATOR = "tests/unit/queue/test_nominator.py"
+OVERTAKEN = "tests/unit/core/test_overtaken_preemptions.py"
+POST_FILTER = "tests/unit/core/test_post_filter.py"
 
 MUTANTS = (
     *mutants(
@@ -130,6 +132,29 @@ MUTANTS = (
         ("    if instructions is not None:\n        if victim", "    if False:\n        if victim"),
         # Nothing wakes the pod for which another lost its place.
         ("            running.must_activate = True\n        return", "            pass\n        return"),
+    ),
+    *mutants(
+        "scheduler/core/preemption.py",
+        OVERTAKEN,
+        # A pod that was refused since is tried again in vain.
+        ("queued is not None and queued.gating_plugin == GATE and", "queued is not None and"),
+        # The last victim goes for a pod that terminates.
+        ("    return queued.pod.pod.metadata.deletion_timestamp is None\n", "    return True\n"),
+    ),
+    *mutants(
+        "scheduler/core/preemption.py",
+        POST_FILTER,
+        # The last plugin is heard on the nomination though it says nothing of it.
+        ("        if result.nominated_node_name is not None:\n", "        if True:\n"),
+        # Who says that nothing can help, or fails, does not end it.
+        ("        if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:\n", "        if False:\n"),
+        ("        if not status.code.is_rejected:\n", "        if False:\n"),
+    ),
+    *mutants(
+        "scheduler/core/preemptions.py",
+        OVERTAKEN,
+        # The answer to one preemption ends the next one.
+        ("if self.running.get(uid) is preemption:", "if uid in self.running:"),
     ),
     *mutants(
         "scheduler/core/preemptions.py",

@@ -62,6 +62,10 @@ MUTANTS = (
         ("target in (None, uid)", "True"),
         ("        if self._started:\n", "        if True:\n"),
         ("self._events[0][0] < oldest", "self._events[0][0] <= oldest"),
+        (
+            "next(iter(self._started.values()), self._sequence)",
+            "next(reversed(self._started.values()), self._sequence)",
+        ),
     ),
     *mutants(
         "scheduler/queue/pod_heap.py",

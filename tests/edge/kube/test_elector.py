@@ -189,6 +189,22 @@ async def test_an_update_that_comes_second_is_refused_and_the_wait_begins_anew()
     assert now() == 18.0  # b was seen at 2 s
 
 
+async def test_a_lease_that_was_acquired_without_an_answer_is_ours_at_the_next_attempt() -> None:
+    lock = MemoryLock(LeaseRecord())
+    candidate, fence = elector(lock)
+    lock.hangs = {"update"}
+    acquiring = asyncio.create_task(candidate.acquire())
+    await asyncio.sleep(1.0)
+    lock.put(held_by("a"))  # it was carried out, and the answer lost
+    lock.hangs = set()
+    await acquiring
+
+    # Half the deadline for the request that hung, and one pause.
+    assert now() == 5.0 + 2.0
+    assert fence.remaining_seconds == 10.0
+    assert candidate.slow_paths == 1
+
+
 @pytest.mark.parametrize("verb", ["get", "update"])
 async def test_a_candidate_waits_out_what_hangs_and_what_is_refused(verb: str) -> None:
     lock = MemoryLock(LeaseRecord())
@@ -254,6 +270,19 @@ async def test_a_leader_that_cannot_renew_has_lost_when_the_deadline_since_its_l
     assert candidate.is_leader is False
     with pytest.raises(FenceClosed):
         fence.check()
+
+
+async def test_a_deadline_between_two_attempts_is_not_waited_out_to_the_next_attempt() -> None:
+    lock, fence = MemoryLock(LeaseRecord()), Fence(now)
+    terms = Terms(renew_deadline_seconds=9.0, retry_period_seconds=2.0)
+    candidate = Elector(lock.seen_by(), terms, identity="a", fence=fence, timing=virtual_timing(0.0))
+    await candidate.acquire()
+    lock.fails = refuse("get", "update")
+
+    with pytest.raises(LeadershipLost, match="not renewed within 9 s"):
+        await candidate.hold()
+
+    assert now() == 9.0
 
 
 async def test_renewals_that_hang_do_not_outlast_the_deadline() -> None:
@@ -342,6 +371,16 @@ async def test_the_health_check_of_a_leader_fails_long_after_its_lease_has_ended
     assert candidate.is_well()
     await asyncio.sleep(0.1)
     assert not candidate.is_well()
+
+
+async def test_a_leader_that_renews_stays_well() -> None:
+    candidate, _ = elector(MemoryLock(LeaseRecord()))
+    await candidate.acquire()
+    holding = asyncio.create_task(candidate.hold())
+
+    await asyncio.sleep(1000.0)
+    assert candidate.is_well()
+    holding.cancel()
 
 
 async def test_a_standby_is_always_well() -> None:

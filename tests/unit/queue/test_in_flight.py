@@ -63,6 +63,20 @@ def test_a_young_pod_that_is_done_leaves_the_events_of_older_ones() -> None:
     assert events(in_flight, "a") == [NODE_ADD]
 
 
+def test_events_are_kept_for_the_oldest_of_those_that_are_left() -> None:
+    in_flight = InFlight()
+    in_flight.start("a")
+    in_flight.record(NODE_ADD)
+    in_flight.start("b")
+    in_flight.record(NODE_DELETE)
+    in_flight.start("c")
+
+    in_flight.done("c")
+
+    assert events(in_flight, "a") == [NODE_ADD, NODE_DELETE]
+    assert events(in_flight, "b") == [NODE_DELETE]
+
+
 def test_a_pod_that_is_not_in_flight_missed_nothing() -> None:
     in_flight = InFlight()
     in_flight.start("a")
