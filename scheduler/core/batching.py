@@ -21,6 +21,7 @@ from scheduler.cache.cache import Cache
 from scheduler.core.chance import until_next
 from scheduler.core.cooling import Cooling
 from scheduler.core.kubelet_rejections import COOLING, COOLING_REASON, shape_of
+from scheduler.core.observing import EVERY, Observers
 from scheduler.framework.likeness import Traits, traits_of
 from scheduler.framework.plugin import Unsignable
 from scheduler.framework.pod_info import PodInfo
@@ -92,9 +93,13 @@ class Batching:
         chance: uniform in [0, 1): how many reused decisions go by until the next one that is checked.
         on_failure: told when a plugin failed while an entry was brought up to date.
         cooling: nodes that pods are kept from.
+        observers: told of the plugins at work.
+
+    Attributes:
+        is_timed: whether plugins were timed in the last decision, as they are in one of ``EVERY``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what decisions are made from
         self,
         profiles: Mapping[str, Profile],
         cache: Cache,
@@ -103,6 +108,8 @@ class Batching:
         chance: Callable[[], float],
         on_failure: OnFailure,
         cooling: Cooling,
+        *,
+        observers: Observers,
     ) -> None:
         self.counters = BatchCounters(profiles)
         self.entries: Entries[Evaluation] = Entries(options, self.counters)
@@ -115,6 +122,9 @@ class Batching:
         self._chance = chance
         self._on_failure = on_failure
         self._cooling = cooling
+        self._observers = observers
+        self._until_timed = 0
+        self.is_timed = False
         self._until_check = until_next(options.verify_fraction, chance())
 
     def change(self, profiles: Mapping[str, Profile], options: BatchOptions, now: float) -> None:
@@ -169,6 +179,17 @@ class Batching:
         Raises:
             PluginFailure: a plugin failed while all nodes were evaluated.
         """
+        self.is_timed = not self._until_timed
+        if self._until_timed:
+            self._until_timed -= 1
+            return self._decide(queued, profile, now, counts=counts)
+        self._until_timed = EVERY - 1
+        with self._observers[profile.scheduler_name].timing():
+            decision = self._decide(queued, profile, now, counts=counts)
+        decision.evaluation.observe()
+        return decision
+
+    def _decide(self, queued: QueuedPod, profile: Profile, now: float, *, counts: bool) -> Decision:
         pod, key = queued.pod, self._key(queued, profile)
         avoided = tuple(self._cooling.nodes_of(shape_of(queued), now)) if self._cooling.active else ()
         if not isinstance(key, Key):
@@ -212,6 +233,8 @@ class Batching:
         evaluation = entry.evaluation
         try:
             evaluation.take(pod)
+            if self.is_timed:
+                evaluation.observe()
             evaluation.refresh()
             instead = (
                 self._refusals(pod, evaluation, avoided) if self._nominator.node_of or avoided else NOTHING_INSTEAD
@@ -233,7 +256,7 @@ class Batching:
         return Decision(row, evaluation, instead, attempt)
 
     def _evaluate_all(self, pod: PodInfo, profile: Profile, avoided: Avoided) -> Decision:
-        evaluation = Evaluation(profile, pod, self._cache.table)
+        evaluation = Evaluation(profile, pod, self._cache.table, self._observers[profile.scheduler_name])
         evaluation.refresh()
         instead = self._refusals(pod, evaluation, avoided)
         row = self._nominated_row(pod, evaluation, instead)
@@ -317,8 +340,9 @@ class Batching:
 class Signer:
     """Signs pods when they enter the queue. A plugin that raises leaves the pod unsigned, and ``on_failure`` is told."""
 
-    def __init__(self, profiles: Mapping[str, Profile], on_failure: OnFailure) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], on_failure: OnFailure, observers: Observers) -> None:
         self._profiles = profiles
+        self._observers = observers
         self._signatures = Signatures()
         self._on_failure = on_failure
         self._last: deque[tuple[Traits, PodInfo, Signature | None]] = deque(maxlen=TEMPLATES)
@@ -342,7 +366,7 @@ class Signer:
                 pod.take_over(last)
                 return signature
         try:
-            fragments = profile.sign(pod)
+            fragments = self._observers[profile.scheduler_name].every_time(Stage.SIGN)(profile.sign, pod)
         except PluginFailure as failure:
             self._on_failure(failure, pod)
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scheduler.core.asking import ask
 from scheduler.core.binding_cycle import fail
+from scheduler.core.binding_cycles import BindingCycle
 from scheduler.core.failure import REASON_ERROR, Failure, reference_to
 from scheduler.core.instruction import Instruction, RecordEvent
 from scheduler.core.kubelet_rejections import RUNNING
@@ -28,8 +29,8 @@ def pod_bound(state: State, stimulus: PodBound) -> list[Instruction]:
     instructions = _look_after(state, binding, stimulus.now)
     cycle = binding.cycle
     if cycle is not None:
-        for plugin in cycle.taking_part(cycle.profile.post_bind):
-            ask(state, cycle, plugin, Stage.POST_BIND, plugin.post_bind, stimulus.now)
+        run = state.observers[cycle.profile.scheduler_name].every_time(Stage.POST_BIND)
+        run(_post_bind, state, cycle, stimulus.now)
     return [
         RecordEvent(
             pod=reference_to(pod),
@@ -42,6 +43,11 @@ def pod_bound(state: State, stimulus: PodBound) -> list[Instruction]:
         ),
         *instructions,
     ]
+
+
+def _post_bind(state: State, cycle: BindingCycle, now: float) -> None:
+    for plugin in cycle.taking_part(cycle.profile.post_bind):
+        ask(state, cycle, plugin, Stage.POST_BIND, plugin.post_bind, now)
 
 
 def _look_after(state: State, binding: Binding, now: float) -> list[Instruction]:

@@ -126,6 +126,7 @@ def patch_answered(state: State, stimulus: ObjectPatched | ObjectPatchFailed) ->
 
 def _permitted(state: State, cycle: BindingCycle, now: float) -> list[Instruction]:
     cycle.wait = None
+    cycle.pre_bind_began = now
     # From here on a failure is an error: no event of the past is worth looking at then.
     state.queue.done(cycle.pod.uid)
     return _work(state, cycle, now)
@@ -142,10 +143,16 @@ def _work(state: State, cycle: BindingCycle, now: float) -> list[Instruction]:
             failure = _step(state, cycle, run, now)
             if failure is not None:
                 # What the others wanted to write in this round is not needed any more.
+                _pre_bind_ended(state, cycle, failure.code, now)
                 return fail(state, cycle.pod.uid, failure, now)
             instructions += _send_next(state, cycle, run)
+    _pre_bind_ended(state, cycle, Code.SUCCESS, now)
     state.binding_cycles.leave(cycle.pod.uid)
     return [*instructions, bind(state, cycle.pod, cycle.node_name)]
+
+
+def _pre_bind_ended(state: State, cycle: BindingCycle, code: Code, now: float) -> None:
+    state.measurements.point_took(Stage.PRE_BIND, code, cycle.profile.scheduler_name, now - cycle.pre_bind_began)
 
 
 def _step(state: State, cycle: BindingCycle, run: PreBindRun, now: float) -> Failure | None:
@@ -162,7 +169,7 @@ def _step(state: State, cycle: BindingCycle, run: PreBindRun, now: float) -> Fai
     if isinstance(step, Status | PreBindFailed):
         status = step if isinstance(step, Status) else step.status
         if status.code.is_rejected:
-            return Failure(REASON_UNSCHEDULABLE, status.message)
+            return Failure(REASON_UNSCHEDULABLE, status.message, code=status.code)
         return error_of(state, Stage.PRE_BIND, plugin, status)
     run.take(step)
     state.binding_cycles.wait_for(cycle.pod.uid, run)

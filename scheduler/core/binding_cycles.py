@@ -23,16 +23,28 @@ class BindingCycle:
         states: the notebooks of the plugins that take part, by plugin.
         wait: not None while the pod waits on Permit.
         work: of PreBind, which begins when Permit has let the pod go.
+        is_timed: its plugins are timed.
+        pre_bind_began: when PreBind was first asked.
         is_nominated: ``status.nominatedNodeName`` was written, so a failure has to clear it.
     """
 
-    def __init__(self, pod: PodInfo, node_name: str, profile: Profile, states: Mapping[str, CycleState]) -> None:
+    def __init__(
+        self,
+        pod: PodInfo,
+        node_name: str,
+        profile: Profile,
+        states: Mapping[str, CycleState],
+        *,
+        is_timed: bool = False,
+    ) -> None:
         self.pod = pod
         self.node_name = node_name
         self.profile = profile
         self.states = states
         self.wait: PermitWait | None = None
         self.work = PreBindWork(())
+        self.is_timed = is_timed
+        self.pre_bind_began = 0.0
         self.is_nominated = False
 
     def taking_part(self, plugins: tuple[PluginT, ...]) -> Iterator[PluginT]:

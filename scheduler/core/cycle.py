@@ -181,7 +181,7 @@ def _settle(
     cycle = None
     if plugins:
         states = {plugin.name: evaluation.state_of(plugin.name) for plugin in plugins}
-        cycle = BindingCycle(pod, node_name, profile, states)
+        cycle = BindingCycle(pod, node_name, profile, states, is_timed=state.batching.is_timed)
         failure = reserve(state, cycle, now)
         if failure is not None:
             cache.forget(uid)
@@ -248,7 +248,7 @@ def _fail(
     after: AfterFilter = NOTHING_TO_DO,
 ) -> CycleResult:
     """Requeue first: the status patch comes back as an update, which must find the pod parked."""
-    reason, message, plugins, pending = failure
+    reason, message, plugins, pending, _ = failure
     outcome = UNSCHEDULABLE if reason == REASON_UNSCHEDULABLE else ERROR
     state.measurements.attempts[outcome, queued.pod.pod.spec.scheduler_name] += 1
     written = state.queue.nominator.node_of.get(queued.pod.uid, "")

@@ -20,13 +20,14 @@ _CUT = " ..."
 class Failure(NamedTuple):
     """Why an attempt failed: the condition's reason and message, and the plugins that a change has to convince.
 
-    ``pending``: those of the plugins whose status was Pending.
+    ``pending``: those of the plugins whose status was Pending. ``code``: of the plugin that ended the attempt, for metrics.
     """
 
     reason: str
     message: str
     plugins: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
+    code: Code = Code.ERROR
 
 
 def unfit(status: Status) -> Failure:
@@ -34,7 +35,8 @@ def unfit(status: Status) -> Failure:
     listed = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
     message = "0/1 nodes are available:" + (f" {listed}." if listed else "")
     plugins = (status.plugin,) if status.plugin else ()
-    return Failure(REASON_UNSCHEDULABLE, message, plugins, plugins if status.code is Code.PENDING else ())
+    pending = plugins if status.code is Code.PENDING else ()
+    return Failure(REASON_UNSCHEDULABLE, message, plugins, pending, status.code)
 
 
 def reference_to(pod: Pod) -> PodReference:

@@ -15,6 +15,9 @@ from scheduler.core.changes import (
     ASSIGNED_POD_DELETE,
     NODE_ADD,
     NODE_DELETE,
+    UNSCHEDULED_POD_ADD,
+    UNSCHEDULED_POD_DELETE,
+    UNSCHEDULED_POD_UPDATE,
     node_events,
     placed,
     pod_changes,
@@ -22,6 +25,7 @@ from scheduler.core.changes import (
 )
 from scheduler.core.clock import set_back
 from scheduler.core.extend_answers import extender_answered
+from scheduler.core.heard import heard
 from scheduler.core.instruction import Instruction, PodReference
 from scheduler.core.kubelet_rejections import COOLED_DOWN, PENDING, RUNNING
 from scheduler.core.preemption import preemption_answered
@@ -67,6 +71,7 @@ _TERMINAL = ("Succeeded", "Failed")
 
 def handle(state: State, stimulus: Stimulus) -> list[Instruction]:
     """Apply one stimulus. An object that cannot be understood is counted and left out; everything else goes on."""
+    state.measurements.taken_up = state.measurements.stopwatch()
     instructions = _apply(state, stimulus)
     if state.binding_cycles.settled:
         instructions = [*instructions, *follow_permits(state, stimulus.now)]
@@ -187,7 +192,7 @@ def _listed(
 def _move(
     state: State, resource: EventResource, action: ActionType, now: float, old: Any = None, new: Any = None
 ) -> None:
-    state.queue.move_all(ClusterEvent(resource, action), now, old=old, new=new)
+    heard(state, ClusterEvent(resource, action), now, old=old, new=new)
 
 
 def _look_at_clock(state: State, now: float) -> None:
@@ -214,13 +219,13 @@ def _node_applied(state: State, stimulus: NodeApplied) -> None:
     state.report_good("Node", node.metadata)
     if old is not None and old.metadata.uid == node.metadata.uid:
         for event in node_events(old, node):
-            state.queue.move_all(event, stimulus.now, old=old, new=node)
+            heard(state, event, stimulus.now, old=old, new=node)
         return
     if old is not None:
         # Another node of the same name: the end of the first one was not seen.
-        state.queue.move_all(NODE_DELETE, stimulus.now, old=old)
+        heard(state, NODE_DELETE, stimulus.now, old=old)
     state.batching.entries.node_added(stimulus.now)
-    state.queue.move_all(NODE_ADD, stimulus.now, new=node)
+    heard(state, NODE_ADD, stimulus.now, new=node)
 
 
 def _node_deleted(state: State, stimulus: NodeDeleted) -> None:
@@ -228,7 +233,7 @@ def _node_deleted(state: State, stimulus: NodeDeleted) -> None:
     row = state.cache.table.row_of(stimulus.name)
     if row is not None and state.cache.table.node(row).metadata.uid == stimulus.uid:
         removed = state.cache.remove_node(stimulus.name)
-        state.queue.move_all(NODE_DELETE, stimulus.now, old=removed)
+        heard(state, NODE_DELETE, stimulus.now, old=removed)
 
 
 def _namespace_applied(state: State, stimulus: NamespaceApplied) -> None:
@@ -302,19 +307,19 @@ def _assigned(state: State, pod: PodInfo, now: float) -> None:
     if known is None:
         if pod.pod.status.phase == PENDING and state.profile_of(pod) is not None:
             state.kubelet_rejections.found(pod)
-        state.queue.move_all(ASSIGNED_POD_ADD, now, new=pod)
+        heard(state, ASSIGNED_POD_ADD, now, new=pod)
     elif known.node_name != pod.pod.spec.node_name:
         # It is not where it was thought to be: there is room again.
-        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
-        state.queue.move_all(ASSIGNED_POD_ADD, now, new=pod)
+        heard(state, ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
+        heard(state, ASSIGNED_POD_ADD, now, new=pod)
     elif known.assumed:
-        state.queue.move_all(ASSIGNED_POD_ADD, now, new=pod)
+        heard(state, ASSIGNED_POD_ADD, now, new=pod)
         # What changed since the decision is seen here for the first time.
         for event in pod_changes(known.pod, pod, EventResource.ASSIGNED_POD):
-            state.queue.move_all(event, now, old=placed(known.pod, known.node_name), new=pod)
+            heard(state, event, now, old=placed(known.pod, known.node_name), new=pod)
     else:
         for event in pod_events(known.pod, pod, EventResource.ASSIGNED_POD):
-            state.queue.move_all(event, now, old=known.pod, new=pod)
+            heard(state, event, now, old=known.pod, new=pod)
 
 
 def _unassigned(state: State, pod: PodInfo, now: float) -> None:
@@ -327,6 +332,7 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
         decided_on, state.extending.latest = state.extending.latest, pod
         events = () if decided_on is None else pod_events(decided_on, pod, EventResource.TARGET_POD)
         state.queue.update(pod, events, now)
+        state.measurements.event_handled(UNSCHEDULED_POD_UPDATE)
         return
     binding = state.bindings.get(pod.uid)
     if binding is not None:
@@ -342,6 +348,7 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
             state.queue.record_own(pod, pod_events(before, pod, EventResource.TARGET_POD), old=before)
         if newly_deleted:
             _forget_assumed(state, pod.uid, now)
+        state.measurements.event_handled(UNSCHEDULED_POD_UPDATE)
         return
     if state.cache.pod(pod.uid) is not None:
         # It has a node already, so this is an older state of it; a watch never gives that afterwards.
@@ -350,6 +357,7 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
     if queued is None:
         if state.profile_of(pod) is not None:
             state.queue.update(pod, (), now)
+            state.measurements.event_handled(UNSCHEDULED_POD_ADD)
         else:
             state.unserved.apply(pod, now)
         return
@@ -359,6 +367,7 @@ def _unassigned(state: State, pod: PodInfo, now: float) -> None:
         nominated = old.pod.status.nominated_node_name
         if nominated and nominated != pod.pod.status.nominated_node_name:
             state.release_nomination(old, now)
+        state.measurements.event_handled(UNSCHEDULED_POD_UPDATE)
 
 
 def _forget_assumed(state: State, uid: str, now: float) -> None:
@@ -370,16 +379,19 @@ def _forget_assumed(state: State, uid: str, now: float) -> None:
     known = state.cache.pod(uid)
     if known is not None and known.assumed:
         state.cache.forget(uid)
-        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
+        heard(state, ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
 
 
 def _pod_deleted(state: State, metadata: ObjectMeta, now: float) -> list[Instruction]:
     state.report_good("Pod", metadata)
+    was_tried = state.tries(metadata.uid)
     _withdraw(state, metadata.uid, now)
+    if was_tried:
+        state.measurements.event_handled(UNSCHEDULED_POD_DELETE)
     state.unserved.remove(metadata.uid)
     known = state.cache.remove_pod(metadata.uid)
     if known is not None:
-        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
+        heard(state, ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))
     if not state.kubelet_rejections.unseen:
         return []
     is_terminating = known is not None and known.pod.pod.metadata.deletion_timestamp is not None

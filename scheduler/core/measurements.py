@@ -6,9 +6,16 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 
+from scheduler.framework.cluster_event import ClusterEvent
+from scheduler.framework.status import Code
+from scheduler.profile.failure import Stage
+from scheduler.profile.observing import Rows
+
 SECONDS_BOUNDS = tuple(0.001 * 2**power for power in range(15))
 SLI_BOUNDS = tuple(0.01 * 2**power for power in range(20))
 HINT_BOUNDS = tuple(0.00001 * 1.5**power for power in range(20))
+POINT_BOUNDS = EVENT_BOUNDS = tuple(0.0001 * 2**power for power in range(12))
+PLUGIN_BOUNDS = HINT_BOUNDS
 DECISION_BOUNDS = tuple(0.00001 * 2**power for power in range(16))
 ATTEMPTS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0)
 VICTIMS_BOUNDS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
@@ -75,6 +82,16 @@ class Measurements:
         """Plugins asked whether an event helps a pod, by (plugin, event, answer): "Queue", "QueueSkip" or "Error"."""
         self.hint_seconds: dict[tuple[str, str, str], Histogram] = {}
         """How long each of these took, by the same."""
+        self.point_seconds: dict[tuple[Stage, Code, str], Histogram] = {}
+        """How long extension points took, by (extension point, status, schedulerName)."""
+        self.plugin_seconds: dict[tuple[str, Stage, Code], Histogram] = {}
+        """How long plugins took in cycles that are timed, by (plugin, extension point, status)."""
+        self.plugin_rows: dict[tuple[str, Stage, str], Rows] = {}
+        """Rows that plugins looked at, by (plugin, extension point, schedulerName)."""
+        self.event_seconds: dict[ClusterEvent, Histogram] = {}
+        """From when a stimulus was taken up to when its event had woken whom it may help."""
+        self.taken_up = 0.0
+        """What the stopwatch showed when the present stimulus was."""
         self.stopwatch: Callable[[], float] = _stopped
         """Seconds since whenever, from whoever has a clock: nothing is decided by it."""
         self.plugin_failures: Counter[str] = Counter()
@@ -109,6 +126,26 @@ class Measurements:
         if key not in self.hint_seconds:
             self.hint_seconds[key] = Histogram(HINT_BOUNDS)
         self.hint_seconds[key].observe(self.stopwatch() - since)
+
+    def point_took(self, point: Stage, code: Code, scheduler_name: str, seconds: float) -> None:
+        """An extension point has run, with all its plugins."""
+        key = (point, code, scheduler_name)
+        if key not in self.point_seconds:
+            self.point_seconds[key] = Histogram(POINT_BOUNDS)
+        self.point_seconds[key].observe(seconds)
+
+    def plugin_took(self, plugin: str, point: Stage, code: Code, seconds: float) -> None:
+        """One plugin has run at an extension point."""
+        key = (plugin, point, code)
+        if key not in self.plugin_seconds:
+            self.plugin_seconds[key] = Histogram(PLUGIN_BOUNDS)
+        self.plugin_seconds[key].observe(seconds)
+
+    def event_handled(self, event: ClusterEvent) -> None:
+        """An event of the present stimulus has woken whom it may help."""
+        if event not in self.event_seconds:
+            self.event_seconds[event] = Histogram(EVENT_BOUNDS)
+        self.event_seconds[event].observe(self.stopwatch() - self.taken_up)
 
     def _attempt_took(self, result: str, scheduler_name: str, seconds: float) -> None:
         key = (result, scheduler_name)

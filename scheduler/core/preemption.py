@@ -19,11 +19,12 @@ from scheduler.core.preemptions import GATE, RunningPreemption
 from scheduler.core.state import State
 from scheduler.core.stimulus import PodPreempted, PreemptPodFailed
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import Candidate, Preemption
-from scheduler.framework.status import Code
+from scheduler.framework.post_filter import Candidate, PostFilterResult, Preemption
+from scheduler.framework.status import Code, Status
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.filtering import Verdicts
+from scheduler.profile.observing import UNTIMED
 from scheduler.profile.profile import Profile
 
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -38,6 +39,7 @@ class AfterFilter(NamedTuple):
         nominated_node_name: see PostFilterResult; without plugins a nomination is taken away.
         preemption: what is to be done now, and the plugin that wants it.
         candidates: what that was chosen from.
+        status: the outcome, for metrics.
     """
 
     message: str = ""
@@ -45,6 +47,7 @@ class AfterFilter(NamedTuple):
     preemption: Preemption | None = None
     plugin: str = ""
     candidates: tuple[Candidate, ...] = ()
+    status: Status = Status(Code.UNSCHEDULABLE)
 
 
 NOTHING_TO_DO = AfterFilter()
@@ -58,25 +61,33 @@ def post_filter(
     Of those that cannot help, the last that says something of the nomination is heard.
     """
     cycle = UnfitCycle(state, pod, evaluation, instead, now)
+    run = state.observers[profile.scheduler_name].every_time(Stage.POST_FILTER)
+    after: AfterFilter = run(_post_filter, state, profile, pod, cycle)
+    return after
+
+
+def _post_filter(state: State, profile: Profile, pod: PodInfo, cycle: UnfitCycle) -> AfterFilter:
+    observer = state.observers[profile.scheduler_name]
     reasons: list[str] = []
     nominated: str | None = None
     for plugin in profile.post_filter:
         state.measurements.preemption_attempts += plugin.name == GATE
+        run = observer.timed(plugin.name, Stage.POST_FILTER) if state.batching.is_timed else UNTIMED
         try:
-            result = plugin.post_filter(pod, cycle)
+            result: PostFilterResult = run(plugin.post_filter, pod, cycle)
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             text = f'running PostFilter plugin "{plugin.name}": {error}'
             state.plugin_failed(PluginFailure(text, plugin.name, Stage.POST_FILTER), pod)
-            return AfterFilter(text, None)
+            return AfterFilter(text, None, status=Status(Code.ERROR))
         status = result.status
         if status.code is Code.SUCCESS:
             return AfterFilter(
-                status.message, result.nominated_node_name, result.preemption, plugin.name, result.candidates
+                status.message, result.nominated_node_name, result.preemption, plugin.name, result.candidates, status
             )
         if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-            return AfterFilter(status.message, result.nominated_node_name)
+            return AfterFilter(status.message, result.nominated_node_name, status=status)
         if not status.code.is_rejected:
-            return AfterFilter(status.message, None)
+            return AfterFilter(status.message, None, status=status)
         if result.nominated_node_name is not None:
             nominated = result.nominated_node_name
         reasons += status.reasons

@@ -19,7 +19,13 @@ from scheduler.profile.failure import Stage
 
 def reserve(state: State, cycle: BindingCycle, now: float) -> Failure | None:
     """Ask Reserve, Permit and PreBindPreFlight; ``cycle`` knows then what the pod waits for. After a failure all is given back."""
-    failure = _reserve(state, cycle, now) or _permit(state, cycle, now) or _pre_flight(state, cycle, now)
+    failure = None
+    for stage, ask_all in _POINTS:
+        began = state.measurements.stopwatch()
+        failure = ask_all(state, cycle, now)
+        _took(state, cycle, stage, _code_of(stage, cycle, failure), began)
+        if failure is not None:
+            break
     if failure is not None:
         unreserve(state, cycle, now)
     return failure
@@ -27,8 +33,25 @@ def reserve(state: State, cycle: BindingCycle, now: float) -> Failure | None:
 
 def unreserve(state: State, cycle: BindingCycle, now: float) -> None:
     """Let every plugin give back what it has kept, in reverse order, also one that failed or was not asked."""
+    began = state.measurements.stopwatch()
     for plugin in reversed(list(cycle.taking_part(cycle.profile.reserve))):
         ask(state, cycle, plugin, Stage.UNRESERVE, plugin.unreserve, now)
+    _took(state, cycle, Stage.UNRESERVE, Code.SUCCESS, began)
+
+
+def _took(state: State, cycle: BindingCycle, stage: Stage, code: Code, began: float) -> None:
+    seconds = state.measurements.stopwatch() - began
+    state.measurements.point_took(stage, code, cycle.profile.scheduler_name, seconds)
+
+
+def _code_of(stage: Stage, cycle: BindingCycle, failure: Failure | None) -> Code:
+    if failure is not None:
+        return failure.code
+    if stage is Stage.PERMIT and cycle.wait is not None:
+        return Code.WAIT
+    if stage is Stage.PRE_BIND_PRE_FLIGHT and not cycle.work.running:
+        return Code.SKIP
+    return Code.SUCCESS
 
 
 def _reserve(state: State, cycle: BindingCycle, now: float) -> Failure | None:
@@ -67,6 +90,13 @@ def _pre_flight(state: State, cycle: BindingCycle, now: float) -> Failure | None
         willing.append(Willing(plugin, status.code is Code.SUCCESS, allow_parallel))
     cycle.work = PreBindWork(willing)
     return None
+
+
+_POINTS = (
+    (Stage.RESERVE, _reserve),
+    (Stage.PERMIT, _permit),
+    (Stage.PRE_BIND_PRE_FLIGHT, _pre_flight),
+)
 
 
 def _refused_flight(plugin: PreBindPlugin, status: Status) -> str:

@@ -20,6 +20,7 @@ from scheduler.core.extenders import EXTENDER, EXTENDER_EVENTS, ExtenderFault, E
 from scheduler.core.generation import Generation, Reload
 from scheduler.core.kubelet_rejections import COOLING, COOLING_EVENTS, KubeletRejection, KubeletRejections
 from scheduler.core.measurements import Measurements
+from scheduler.core.observing import Observers
 from scheduler.core.preemptions import Preemptions
 from scheduler.core.unserved import Unserved
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
@@ -118,10 +119,11 @@ class State:
         self.unserved = Unserved()
         self.budgets = Budgets()
         self.chance = chance
-        self._signer = Signer(profiles, self.plugin_failed)
+        self.measurements = Measurements()
+        self.observers = Observers(self.measurements)
+        self._signer = Signer(profiles, self.plugin_failed, self.observers)
         sign = self._signer.sign
         self.kubelet_rejections = KubeletRejections(sign)
-        self.measurements = Measurements()
         self.complaints: list[Complaint] = []
         """New since the application last took them."""
         self._bad: dict[tuple[str, str], str] = {}
@@ -135,7 +137,14 @@ class State:
             sign=sign,
         )
         self.batching = Batching(
-            profiles, cache, self.queue, batching, chance, self.plugin_failed, self.kubelet_rejections.cooling
+            profiles,
+            cache,
+            self.queue,
+            batching,
+            chance,
+            self.plugin_failed,
+            self.kubelet_rejections.cooling,
+            observers=self.observers,
         )
         self._events: dict[tuple[str, str], tuple[ClusterEvent, ...]] = {}
         self._interest: dict[ClusterEvent, bool] = {}
@@ -200,7 +209,9 @@ class State:
 
     def _pre_enqueue(self, pod: PodInfo) -> Status:
         profile = self.profiles[pod.pod.spec.scheduler_name]
-        status = profile.run_pre_enqueue(pod)
+        status: Status = self.observers[profile.scheduler_name].every_time(Stage.PRE_ENQUEUE)(
+            profile.run_pre_enqueue, pod
+        )
         if status.code is Code.ERROR:
             self.plugin_failed(PluginFailure(", ".join(status.reasons), status.plugin, Stage.PRE_ENQUEUE), pod)
         if self.preemptions.running and status.code is Code.SUCCESS and profile.gates_preemptors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scheduler.api.objects import ObjectMeta
 from scheduler.api.storage import StorageObject
+from scheduler.core.heard import heard
 from scheduler.core.state import State
 from scheduler.core.stimulus import StorageObjectApplied, StorageObjectDeleted
 from scheduler.framework.binding import ObjectKey
@@ -62,4 +63,4 @@ def _move(
     old: StorageObject | None = None,
     new: StorageObject | None = None,
 ) -> None:
-    state.queue.move_all(ClusterEvent(_RESOURCES[kind], action), now, old=old, new=new)
+    heard(state, ClusterEvent(_RESOURCES[kind], action), now, old=old, new=new)

@@ -14,13 +14,14 @@ import numpy as np
 
 from scheduler.cache.node_table import NodeTable
 from scheduler.framework.ops import IntArray
-from scheduler.framework.plugin import CycleState, NamespaceReader
+from scheduler.framework.plugin import CycleState, NamespaceReader, PreFilterResult
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.changed_rows import input_facets_of
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.filter_column import FilterColumn
+from scheduler.profile.filter_column import FilterColumn, pre_filtered
 from scheduler.profile.filtering import Filtering, Verdicts
+from scheduler.profile.observing import NOBODY, Observer
 from scheduler.profile.profile import Profile
 from scheduler.profile.score_column import ScoreColumn, is_skipped
 from scheduler.profile.scoring import Scoring
@@ -48,7 +49,9 @@ class Evaluation:
         PluginFailure: from the constructor, ``refresh`` and ``refresh_scores``, when a plugin fails.
     """
 
-    def __init__(self, profile: Profile, pod: PodInfo, table: NodeTable) -> None:
+    def __init__(self, profile: Profile, pod: PodInfo, table: NodeTable, observer: Observer = NOBODY) -> None:
+        self._observer = observer
+        self._run_filter, self._run_score = observer.point(Stage.FILTER), observer.point(Stage.SCORE)
         self._profile = profile
         self._pod = pod
         self._table = table
@@ -65,7 +68,8 @@ class Evaluation:
         """What was last said of a failure, and of which version of the verdicts and number of nodes."""
         self._resolvable: tuple[tuple[int, int], IntArray] | None = None
         """The same of the rows that fewer pods may help."""
-        node_names = self._pre_filter()
+        result: PreFilterResult = self._observer.point(Stage.PRE_FILTER)(self._pre_filter)
+        self.prefilter, node_names = result.status, result.node_names
         self._is_open = self.prefilter.code is Code.SUCCESS
         if not self._is_open:
             self._filtering = Filtering([], frozenset(), self.prefilter)
@@ -89,6 +93,7 @@ class Evaluation:
                 self._table,
                 pre_filters.get(plugin.name),
                 skipped=plugin.name in self._skipped,
+                observer=self._observer,
             )
             for plugin in self._profile.filter
             # One that looks beyond the row can have something to say later, if what it looks at can change by then.
@@ -96,7 +101,14 @@ class Evaluation:
             or input_facets_of(plugin.filter_inputs(self._states[plugin.name], self._pod))
         ]
 
-    def _pre_filter(self) -> frozenset[str] | None:
+    def observe(self) -> None:
+        """Call the plugins as the observer wants it now."""
+        self._run_filter, self._run_score = self._observer.point(Stage.FILTER), self._observer.point(Stage.SCORE)
+        self._filtering.observe()
+        if self._scoring is not None:
+            self._scoring.observe()
+
+    def _pre_filter(self) -> PreFilterResult:
         """Run PreFilter; the names that it leaves, or None for all nodes (kube-scheduler 1.37: RunPreFilterPlugins)."""
         self._skipped: set[str] = set()
         names: frozenset[str] | None = None
@@ -104,15 +116,14 @@ class Evaluation:
         rejected: Status | None = None
         for plugin in self._profile.pre_filter:
             try:
-                result = plugin.pre_filter(self._states[plugin.name], self._pod, self._table.columns(plugin))
+                result = pre_filtered(plugin, self._states[plugin.name], self._pod, self._table, self._observer)
             except Exception as error:
                 raise _failed("PreFilter", plugin.name, str(error), Stage.PRE_FILTER) from error
             status = result.status._replace(plugin=plugin.name)
             if status.code is Code.SKIP:
                 self._skipped.add(plugin.name)
             elif status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
-                self._reject(status, (plugin.name,))
-                return None
+                return self._reject(status, (plugin.name,))
             elif status.code is Code.UNSCHEDULABLE:
                 # Preemption may help, unless a later plugin says that it cannot.
                 rejected = status
@@ -122,17 +133,15 @@ class Evaluation:
                 restricting.append(plugin.name)
                 names = result.node_names if names is None else names & result.node_names
                 if not names:
-                    self._reject(_no_common_node(restricting), tuple(restricting))
-                    return None
+                    return self._reject(_no_common_node(restricting), tuple(restricting))
         if rejected is not None:
-            self._reject(rejected, (*restricting, rejected.plugin))
-            return None
+            return self._reject(rejected, (*restricting, rejected.plugin))
         self.prefilter_rejectors = tuple(restricting)
-        return names
+        return PreFilterResult(SUCCESS, names)
 
-    def _reject(self, status: Status, rejectors: tuple[str, ...]) -> None:
-        self.prefilter = status
+    def _reject(self, status: Status, rejectors: tuple[str, ...]) -> PreFilterResult:
         self.prefilter_rejectors = rejectors
+        return PreFilterResult(status)
 
     def take(self, pod: PodInfo) -> None:
         """Go on with another pod of the same key.
@@ -150,7 +159,7 @@ class Evaluation:
         elif not self._is_open and self._closed_at != self._table.position and self._may_open:
             self._start()
         if self._is_open:
-            self._filtering.refresh(self._table)
+            self._run_filter(self._filtering.refresh, self._table)
             if self._filtering.is_void:
                 self._start()
                 self.refresh()
@@ -171,8 +180,8 @@ class Evaluation:
         """Bring the scores of the feasible rows up to date; call ``refresh`` first."""
         try:
             if self._scoring is None:
-                self._scoring = Scoring(self._pre_score())
-            self._scoring.refresh(self._table, self._filtering)
+                self._scoring = Scoring(self._observer.point(Stage.PRE_SCORE)(self._pre_score))
+            self._run_score(self._scoring.refresh, self._table, self._filtering)
         except PluginFailure:
             self._scoring = None  # nothing is to be built on what is left half done
             raise
@@ -183,7 +192,7 @@ class Evaluation:
         skipped = {
             name
             for name, plugin in pre_scores.items()
-            if is_skipped(plugin, self._states[name], self._pod, self._table, feasible)
+            if is_skipped(plugin, self._states[name], self._pod, self._table, feasible, observer=self._observer)
         }
         return [
             ScoreColumn(
@@ -194,6 +203,7 @@ class Evaluation:
                 self._table,
                 pre_scores.get(scored.plugin.name),
                 skipped=scored.plugin.name in skipped,
+                observer=self._observer,
             )
             for scored in self._profile.score
             # One that looks beyond the row can have something to say later.

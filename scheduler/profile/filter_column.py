@@ -17,6 +17,7 @@ from scheduler.framework.status import SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
 from scheduler.profile.changed_rows import FEW_ROWS, facets_of, input_facets_of
 from scheduler.profile.failure import PluginFailure, Stage
+from scheduler.profile.observing import NOBODY, Observer
 
 _WITHOUT_VERSION = frozenset({Input.STORAGE})
 """Inputs that pods change by coming and going, and of which no version tells it."""
@@ -48,8 +49,12 @@ class FilterColumn:
         pre_filter: PreFilterPlugin | None = None,
         *,
         skipped: bool = False,
+        observer: Observer = NOBODY,
     ) -> None:
         self.plugin = plugin
+        self._observer = observer
+        self._rows = observer.rows_of(plugin.name, Stage.FILTER)
+        self.observe()
         self.facets = facets_of(plugin)
         self.skipped = skipped
         """PreFilter has nothing for Filter to look at: every node passes."""
@@ -72,6 +77,10 @@ class FilterColumn:
         self.may_refuse = False
         """Whether some row can have a mask that is not 0."""
         self.failure: PluginFailure | None = None
+
+    def observe(self) -> None:
+        """Call the plugin as the observer wants it now."""
+        self._run = self._observer.plugin(self.plugin.name, Stage.FILTER)
 
     def _look_up_reasons(self) -> None:
         self.reasons: tuple[Reason, ...] = self.plugin.reasons(self._state, self._pod)
@@ -103,7 +112,8 @@ class FilterColumn:
                 if self.skipped:
                     self.masks[:] = 0
                 else:
-                    self.masks[:] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin))
+                    self._rows.count += table.size
+                    self.masks[:] = self._run(self.plugin.filter, self._state, self._pod, table.columns(self.plugin))
                     if self._pre_filter is None:
                         # A configuration that disables PreFilter alone: Filter has found out what there is to say.
                         self._look_up_reasons()
@@ -112,7 +122,10 @@ class FilterColumn:
             elif self.skipped:
                 self.masks[rows] = 0
             else:
-                masks = self.masks[rows] = self.plugin.filter(self._state, self._pod, table.columns(self.plugin, rows))
+                self._rows.count += len(rows)
+                masks = self.masks[rows] = self._run(
+                    self.plugin.filter, self._state, self._pod, table.columns(self.plugin, rows)
+                )
                 self.may_refuse = self.may_refuse or bool(np.any(masks))
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             self.failure = self._failed(error)
@@ -121,7 +134,10 @@ class FilterColumn:
     def evaluate_row(self, table: NodeTable, row: int) -> bool:
         """Run the plugin on one row; whether its answer is another one now. A failure is kept as by ``evaluate``."""
         try:
-            mask: Any = 0 if self.skipped else self.plugin.filter(self._state, self._pod, self._row.at(row))
+            mask: Any = 0
+            if not self.skipped:
+                self._rows.count += 1
+                mask = self._run(self.plugin.filter, self._state, self._pod, self._row.at(row))
             if mask == self.cells[row]:
                 return False
             self.cells[row] = mask
@@ -172,6 +188,7 @@ class FilterColumn:
         Raises:
             PluginFailure: it failed.
         """
+        self._rows.count += 1
         try:
             mask: Any = self.plugin.filter(self._state if state is None else state, pod, self._row.at(row))
             reasons = self.reasons if state is None else self.plugin.reasons(state, pod)
@@ -182,6 +199,7 @@ class FilterColumn:
     def masks_over(self, state: CycleState | None, pod: PodInfo, nodes: NodeView) -> MaskArray:
         """As ``verdict``, for all rows of a view."""
         masks = np.zeros(len(nodes), np.uint64)
+        self._rows.count += len(nodes)
         try:
             masks[:] = self.plugin.filter(self._state if state is None else state, pod, nodes)
         except Exception as error:
@@ -265,7 +283,7 @@ class FilterColumn:
         self, plugin: PreFilterPlugin, state: CycleState, pod: PodInfo, table: NodeTable
     ) -> PreFilterResult:
         try:
-            return plugin.pre_filter(state, pod, table.columns(self.plugin))
+            return pre_filtered(plugin, state, pod, table, self._observer)
         except Exception as error:
             raise self._pre_filter_failed(str(error)) from error
 
@@ -285,6 +303,21 @@ class FilterColumn:
     def status_of(self, mask: int) -> Status:
         """What a non-zero mask says: all its reasons; unresolvable when any of them is."""
         return _status(self.plugin.name, self.reasons, mask)
+
+
+def pre_filtered(
+    plugin: PreFilterPlugin, state: CycleState, pod: PodInfo, table: NodeTable, observer: Observer
+) -> PreFilterResult:
+    """Run PreFilter of one plugin; as with kube-scheduler 1.37 one that wants to be skipped does not count.
+
+    Raises:
+        Exception: what the plugin raised.
+    """
+    run = observer.plugin(plugin.name, Stage.PRE_FILTER)
+    result: PreFilterResult = run(plugin.pre_filter, state, pod, table.columns(plugin))
+    if result.status.code is not Code.SKIP:
+        observer.rows_of(plugin.name, Stage.PRE_FILTER).count += 1
+    return result
 
 
 def _bits(reasons: tuple[Reason, ...], code: Code) -> int:

@@ -65,6 +65,11 @@ class Filtering:
         self._touched_by = TouchedBy(self.columns, lambda column: column.facets)
         self._informed_by = TouchedBy(self.columns, lambda column: column.input_facets)
 
+    def observe(self) -> None:
+        """Call the plugins as their observer wants it now."""
+        for column in self.columns:
+            column.observe()
+
     def refresh(self, table: NodeTable) -> None:
         """Run what changed since the last call. The first call, or one after too long a time or a failure, runs everything.
 

@@ -12,17 +12,18 @@ from scheduler.framework.facet import Input
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, PreScorePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Code
+from scheduler.framework.status import Code, Status
 from scheduler.framework.view import NodeView
 from scheduler.profile.changed_rows import facets_of, input_facets_of, rows_for
 from scheduler.profile.extrema import Extrema
 from scheduler.profile.failure import PluginFailure, Stage
+from scheduler.profile.observing import NOBODY, Observer
 
 
 class ScoreColumn:
     """One plugin's raw and weighted scores over all rows, shape ``(size,)``. Rows that are not feasible hold anything."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what one plugin of an evaluation works on
         self,
         plugin: ScorePlugin,
         weight: int,
@@ -32,8 +33,12 @@ class ScoreColumn:
         pre_score: PreScorePlugin | None = None,
         *,
         skipped: bool = False,
+        observer: Observer = NOBODY,
     ) -> None:
         self.plugin = plugin
+        self._observer = observer
+        self._rows = observer.rows_of(plugin.name, Stage.SCORE)
+        self.observe()
         self.weight = weight
         self.facets = facets_of(plugin)
         inputs = plugin.score_inputs(state, pod)
@@ -56,6 +61,11 @@ class ScoreColumn:
         """Every final score is 0: nothing of it is left to weigh and to sum up."""
         self._keep(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
+    def observe(self) -> None:
+        """Call the plugin as the observer wants it now."""
+        self._run = self._observer.plugin(self.plugin.name, Stage.SCORE)
+        self._run_normalize = self._observer.plugin(self.plugin.name, Stage.NORMALIZE)
+
     def _keep(self, raw: IntArray, weighted: IntArray) -> None:
         self.raw, self.weighted = raw, weighted
         self.raw_cells, self.weighted_cells = raw.data, weighted.data
@@ -75,7 +85,9 @@ class ScoreColumn:
             if self.skipped:
                 self.raw[:] = 0
             else:
-                self.raw[:] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, feasible=feasible))
+                self._rows.count += table.size
+                nodes = table.columns(self.plugin, feasible=feasible)
+                self.raw[:] = self._run(self.plugin.score, self._state, self._pod, nodes)
         except Exception as error:
             raise self._failed(error) from error
         self.is_zero = self.skipped or (self.normalizer is None and not self.raw.any())
@@ -106,14 +118,16 @@ class ScoreColumn:
             PluginFailure: it failed.
         """
         if self._pre_score is not None:
-            self.skipped = is_skipped(self._pre_score, self._state, self._pod, table, feasible)
+            self.skipped = is_skipped(self._pre_score, self._state, self._pod, table, feasible, observer=self._observer)
 
     def score_rows(self, table: NodeTable, changes: Changes) -> None:
         """Score the changed rows; ``settle`` is due."""
         rows = rows_for(changes, self.facets)
         if len(rows) and not self.skipped:
+            self._rows.count += len(rows)
             try:
-                self.raw[rows] = self.plugin.score(self._state, self._pod, table.columns(self.plugin, rows))
+                nodes = table.columns(self.plugin, rows)
+                self.raw[rows] = self._run(self.plugin.score, self._state, self._pod, nodes)
             except Exception as error:
                 raise self._failed(error) from error
             self.is_zero = self.is_zero and not self.raw[rows].any()
@@ -125,8 +139,9 @@ class ScoreColumn:
         score: Any = self.raw_cells[row]
         old = score
         if facets & self.facets and not self.skipped:
+            self._rows.count += 1
             try:
-                score = self.plugin.score(self._state, self._pod, self._row.at(row))
+                score = self._run(self.plugin.score, self._state, self._pod, self._row.at(row))
                 self.raw_cells[row] = score
                 if score != old:
                     self._extrema.differ()
@@ -179,10 +194,13 @@ class ScoreColumn:
     def _scored_over(self, table: NodeTable, feasible: BoolArray) -> tuple[CycleState, IntArray, bool]:
         """Notebook and raw scores of all rows if these were the feasible ones, and whether PreScore skips them."""
         state = dict(self._state)
-        if self._pre_score is not None and is_skipped(self._pre_score, state, self._pod, table, feasible):
+        if self._pre_score is not None and is_skipped(
+            self._pre_score, state, self._pod, table, feasible, observer=self._observer
+        ):
             return state, np.zeros(table.size, dtype=np.int64), True
+        self._rows.count += table.size
         try:
-            raw = self.plugin.score(state, self._pod, table.columns(self.plugin, feasible=feasible))
+            raw = self._run(self.plugin.score, state, self._pod, table.columns(self.plugin, feasible=feasible))
         except Exception as error:
             raise self._failed(error) from error
         return state, np.asarray(raw, dtype=np.int64), False
@@ -195,7 +213,9 @@ class ScoreColumn:
             return raw
         nodes = self._row.at(row)
         try:
-            final = self.normalizer.normalize(self._state, self._pod, nodes, raw, *self._extrema.values)
+            final = self._run_normalize(
+                self.normalizer.normalize, self._state, self._pod, nodes, raw, *self._extrema.values
+            )
         except Exception as error:
             raise self._normalize_failed(error) from error
         return int(final)
@@ -203,7 +223,7 @@ class ScoreColumn:
     def _normalize(self, state: CycleState, nodes: NodeView, raw: IntArray, low: int, high: int) -> IntArray:
         assert self.normalizer is not None
         try:
-            final = self.normalizer.normalize(state, self._pod, nodes, raw, low, high)
+            final = self._run_normalize(self.normalizer.normalize, state, self._pod, nodes, raw, low, high)
             return np.asarray(final, dtype=np.int64)
         except Exception as error:
             raise self._normalize_failed(error) from error
@@ -239,16 +259,27 @@ class ScoreColumn:
         return PluginFailure(text, self.plugin.name, Stage.NORMALIZE)
 
 
-def is_skipped(plugin: PreScorePlugin, state: CycleState, pod: PodInfo, table: NodeTable, feasible: BoolArray) -> bool:
+def is_skipped(
+    plugin: PreScorePlugin,
+    state: CycleState,
+    pod: PodInfo,
+    table: NodeTable,
+    feasible: BoolArray,
+    *,
+    observer: Observer = NOBODY,
+) -> bool:
     """Run PreScore of one plugin; whether it leaves nothing to score (kube-scheduler 1.37: RunPreScorePlugins).
 
     Raises:
         PluginFailure: it failed.
     """
+    run = observer.plugin(plugin.name, Stage.PRE_SCORE)
     try:
-        status = plugin.pre_score(state, pod, table.columns(plugin, feasible=feasible))
+        status: Status = run(plugin.pre_score, state, pod, table.columns(plugin, feasible=feasible))
     except Exception as error:
         raise _pre_score_failed(plugin, str(error)) from error
+    if status.code is not Code.SKIP:
+        observer.rows_of(plugin.name, Stage.PRE_SCORE).count += 1
     if status.code not in (Code.SUCCESS, Code.SKIP):
         raise _pre_score_failed(plugin, status.message)
     return status.code is Code.SKIP

@@ -59,6 +59,11 @@ class Scoring:
         self._was_cells: Any = was.data
         self._total_cells, self._rank_cells, self._keyed_cells = totals.data, ranks.data, keyed.data
 
+    def observe(self) -> None:
+        """Call the plugins as their observer wants it now."""
+        for column in self.columns:
+            column.observe()
+
     def refresh(self, table: NodeTable, filtering: Filtering) -> None:
         """Bring raw scores, normalisation and totals up to date with the table and the feasible rows.
 

@@ -15,6 +15,8 @@ from scheduler.app.plain_cluster import PlainCluster
 from scheduler.config.configuration import from_object
 from scheduler.core.batching import Signer
 from scheduler.core.changes import node_events, pod_events
+from scheduler.core.measurements import Measurements
+from scheduler.core.observing import Observers
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
 from scheduler.framework.pod_info import PodInfo
 from scheduler.profile.failure import PluginFailure
@@ -78,7 +80,7 @@ def compare(draw: Draw, line: dict[str, Any]) -> Counter[str]:
     profiles = from_object(line["config"], any_scheduler_name=True).profiles
     first, *others = (read_pod(own_uid(raw, number), "pod") for number, raw in enumerate(variants(draw, line)))
     profile = profile_for(first, profiles)
-    signer = Signer({first.pod.spec.scheduler_name: profile}, lambda _failure, _pod: None)
+    signer = Signer({first.pod.spec.scheduler_name: profile}, lambda _failure, _pod: None, Observers(Measurements()))
     for event in events(line["hint"], old, new):
         for plugin in profile.rejecting:
             if not any(each.matches(event) for each in profile.events_of(plugin)):

@@ -277,6 +277,7 @@ def test_as_many_go_by_unchecked_as_was_drawn() -> None:
         lambda: next(draws),
         lambda _failure, _pod: None,
         core.state.kubelet_rejections.cooling,
+        observers=core.state.observers,
     )
     verified = core.state.batching.counters.verified
     so_far = [(core.decide().batch, verified["reprise"])[1] for _ in range(12)]
