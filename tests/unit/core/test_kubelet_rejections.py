@@ -237,8 +237,9 @@ def test_an_unsigned_pod_is_known_by_its_controller() -> None:
         assert place(core, _unsigned(f"db-{number}", owner), at=11.0) != chosen
 
 
-def test_an_unsigned_pod_without_a_controller_is_only_counted() -> None:
-    core, pod = cluster("n1"), _unsigned("alone", None)
+@pytest.mark.parametrize("owner", [None, OwnerReference(api_version="v1", kind="ConfigMap", name="c", uid="c-uid")])
+def test_an_unsigned_pod_without_a_controller_is_only_counted(owner: OwnerReference | None) -> None:
+    core, pod = cluster("n1"), _unsigned("alone", owner)
     place(core, pod)
     (event,) = refuse(core, pod)
     assert isinstance(event, RecordEvent)

@@ -18,10 +18,12 @@ from scheduler.api.objects import (
     PodResourceClaim,
     Taint,
 )
+from scheduler.core.changes import NODE_DELETE
 from scheduler.core.stimulus import DeviceClassApplied, DeviceClassDeleted, NamespaceApplied, NamespaceDeleted
 from tests.support.builders import HOSTNAME, make_node, make_pod
 from tests.support.core_run import Core
 from tests.support.pod_affinity import affinity, term
+from tests.support.scripted_plugins import Hearing, make_profile, named
 
 TAINT = Taint(key="a", effect="NoSchedule")
 
@@ -71,6 +73,16 @@ def test_another_node_of_the_name_is_a_new_one() -> None:
     core.nodes(make_node("n1", uid="first"))
     pod = waits(core, make_pod(requests={"cpu": "5"}))
     core.nodes(make_node("n1", uid="second", allocatable={"cpu": "8"}), at=9.0)
+
+    assert core.rooms(pod) == ["active"]
+
+
+def test_another_node_of_the_name_is_the_end_of_the_first_one() -> None:
+    """The end of the first was missed, and is made up for those who wait for it."""
+    core = Core([make_profile(named(Hearing, "Waits", events=(NODE_DELETE,), refuses=("n1",)))])
+    core.nodes(make_node("n1", uid="first"))
+    pod = waits(core, make_pod())
+    core.nodes(make_node("n1", uid="second"), at=9.0)
 
     assert core.rooms(pod) == ["active"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.core.instruction import PreemptPod
-from tests.support.preemption import PreemptingCore, deletions, going, seated, urgent, victims
+from tests.support.preemption import PreemptingCore, deletions, going, nominations, seated, urgent, victims
 
 
 def overtaken(priority: int) -> tuple[PreemptingCore, PreemptPod]:
@@ -23,6 +23,14 @@ def test_the_answer_does_not_wake_a_pod_that_was_refused_since() -> None:
 
     assert core.rooms(urgent()) == ["unschedulable"]
     assert not core.state.preemptions.running
+
+
+def test_a_nomination_that_the_api_does_not_show_yet_is_taken_back() -> None:
+    """It has been written, and the watch is late."""
+    core, _ = overtaken(priority=100)
+
+    assert nominations(core.decide(9.0).instructions) == {"urgent": ""}
+    assert core.nominated_to(urgent()) == ""
 
 
 def test_the_answer_does_not_end_the_next_preemption_of_the_pod() -> None:
