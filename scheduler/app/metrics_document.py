@@ -11,10 +11,13 @@ from typing import Any
 from scheduler.app.edge_counters import edge_counters
 from scheduler.app.runtime import Runtime
 from scheduler.config.configuration import from_object
+from scheduler.core.changes import NODE_ADD
 from scheduler.core.measurements import Measurements
+from scheduler.framework.status import Code
 from scheduler.kube.request_counts import RequestCounts
 from scheduler.kube.reviews import ReviewCounts
 from scheduler.kube.transport import Transport
+from scheduler.profile.failure import Stage
 from scheduler.serving.health import HealthCounts
 from scheduler.telemetry.catalogue import LEFT_OUT, stability_of
 from scheduler.telemetry.configuration_metrics import ConfigurationCollector
@@ -94,6 +97,9 @@ def _observe_everything(measurements: Measurements) -> None:
     measurements.decision_took("reprise", "no_hint", 0.0)
     measurements.permit_waited("Success", 0.0)
     measurements.scheduled(1, 0.0, after_flush=False)
+    measurements.point_took(Stage.FILTER, Code.SUCCESS, "reprise", 0.0)
+    measurements.plugin_took("NodeName", Stage.FILTER, Code.SUCCESS, 0.0)
+    measurements.event_handled(NODE_ADD)
 
 
 def render() -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
+from itertools import accumulate
+from operator import mul
 
 from scheduler.framework.cluster_event import ClusterEvent
 from scheduler.framework.status import Code
@@ -13,7 +15,8 @@ from scheduler.profile.observing import Rows
 
 SECONDS_BOUNDS = tuple(0.001 * 2**power for power in range(15))
 SLI_BOUNDS = tuple(0.01 * 2**power for power in range(20))
-HINT_BOUNDS = tuple(0.00001 * 1.5**power for power in range(20))
+# Multiplied one by one, as kube-scheduler does: the last digits are part of the label.
+HINT_BOUNDS = PLUGIN_BOUNDS = tuple(accumulate([0.00001] + [1.5] * 19, mul))
 POINT_BOUNDS = EVENT_BOUNDS = tuple(0.0001 * 2**power for power in range(12))
 PLUGIN_BOUNDS = HINT_BOUNDS
 DECISION_BOUNDS = tuple(0.00001 * 2**power for power in range(16))

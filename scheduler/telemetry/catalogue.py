@@ -55,19 +55,6 @@ class LeftOut(NamedTuple):
 
 LEFT_OUT = (
     LeftOut(
-        ("scheduler_framework_extension_point_duration_seconds", "scheduler_plugin_execution_duration_seconds"),
-        "an extension point is an operation on all nodes at once, or on those that changed, of a few microseconds: to time each would take as long as some; "
-        "`scheduler_scheduling_algorithm_duration_seconds` and `scheduler_batch_decision_duration_seconds` time decisions",
-    ),
-    LeftOut(
-        ("scheduler_plugin_evaluation_total",),
-        "a plugin looks at all nodes at once, or at those that changed; a count of calls would say nothing",
-    ),
-    LeftOut(
-        ("scheduler_event_handling_duration_seconds",),
-        "a change takes some microseconds; `scheduler_inbox_lag_seconds` says how far behind the scheduler is",
-    ),
-    LeftOut(
         ("scheduler_goroutines", "go_*"),
         "there are no goroutines; see `scheduler_event_loop_tasks`, `process_threads` and `python_gc_*`",
     ),

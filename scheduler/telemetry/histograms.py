@@ -10,7 +10,7 @@ from scheduler.core.measurements import Histogram
 def add_histogram(family: HistogramMetricFamily, labels: list[str], histogram: Histogram) -> None:
     """Add one child."""
     cumulative, buckets = 0, []
-    for bound, count in zip((*map(_bound, histogram.bounds), "+Inf"), tuple(histogram.buckets), strict=True):
+    for bound, count in zip((*map(repr, histogram.bounds), "+Inf"), tuple(histogram.buckets), strict=True):
         cumulative += count
         buckets.append((bound, float(cumulative)))
     family.add_metric(labels, buckets, histogram.sum)
@@ -22,7 +22,3 @@ def sum_of(histograms: list[Histogram]) -> Histogram:
     total.buckets = [sum(column) for column in zip(*(tuple(one.buckets) for one in histograms), strict=True)]
     total.sum = sum(one.sum for one in histograms)
     return total
-
-
-def _bound(bound: float) -> str:
-    return repr(round(bound, 9))

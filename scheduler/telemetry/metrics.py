@@ -20,6 +20,7 @@ from scheduler.core.state import State
 from scheduler.profile.failure import Stage
 from scheduler.queue.queued_pod import Room
 from scheduler.telemetry.histograms import add_histogram
+from scheduler.telemetry.plugin_metrics import plugin_metrics
 
 VOLUME_BINDING = "VolumeBinding"
 _VOLUME_OPERATIONS = {"predicate": Stage.FILTER, "assume": Stage.RESERVE, "bind": Stage.PRE_BIND}
@@ -39,6 +40,7 @@ class SchedulerCollector(Collector):
         yield from self._batch()
         yield from self._preemption()
         yield from self._faults()
+        yield from plugin_metrics(self._state.measurements)
         yield self._bind_checks()
         yield from self._kubelet_rejections()
         if self._state.extenders:

@@ -35,6 +35,7 @@ from tests.mutations.leader_election import MUTANTS as LEADER_ELECTION
 from tests.mutations.likeness import MUTANTS as LIKENESS
 from tests.mutations.node_declared_features import MUTANTS as NODE_DECLARED_FEATURES
 from tests.mutations.nominated import MUTANTS as NOMINATED
+from tests.mutations.observing import MUTANTS as OBSERVING
 from tests.mutations.parity import MUTANTS as PARITY
 from tests.mutations.pod_topology_spread import MUTANTS as POD_TOPOLOGY_SPREAD
 from tests.mutations.preemption import MUTANTS as PREEMPTION
@@ -60,6 +61,7 @@ MUTANTS = (
     *BINDING_CYCLE,
     *BESIDE_OTHERS,
     *NOMINATED,
+    *OBSERVING,
     *CLOCK,
     *CORE,
     *DELETED,

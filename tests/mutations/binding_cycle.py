@@ -57,7 +57,10 @@ MUTANTS = (
         # The pod is bound while somebody is at work.
         ("        if not due:\n            return instructions\n", "        if not due:\n            break\n"),
         # A rejection is told as an error of the plugin.
-        ("        if status.code.is_rejected:\n            return Failure(REASON_UNSCHEDULABLE, status.message)\n", ""),
+        (
+            "        if status.code.is_rejected:\n            return Failure(REASON_UNSCHEDULABLE, status.message, code=status.code)\n",
+            "",
+        ),
         # Who waits for an object waits for ever.
         ("    state.binding_cycles.wait_for(cycle.pod.uid, run)\n", ""),
         # Deadlines pass unseen.

@@ -20,7 +20,7 @@ MUTANTS = (
         (
             (
                 "        # It is not where it was thought to be: there is room again.\n"
-                "        state.queue.move_all(ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))\n"
+                "        heard(state, ASSIGNED_POD_DELETE, now, old=placed(known.pod, known.node_name))\n"
             ),
             "",
         ),
@@ -37,8 +37,8 @@ MUTANTS = (
         ("elif before != (metadata.labels or {}):", "else:"),
         # Nobody hears of a pod that is gone.
         (
-            "    if known is not None:\n        state.queue.move_all(ASSIGNED_POD_DELETE",
-            "    if False:\n        state.queue.move_all(ASSIGNED_POD_DELETE",
+            "    if known is not None:\n        heard(state, ASSIGNED_POD_DELETE",
+            "    if False:\n        heard(state, ASSIGNED_POD_DELETE",
         ),
     ),
     *mutants(

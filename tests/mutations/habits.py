@@ -209,8 +209,8 @@ MUTANTS = (
         NOT_FOLLOWED,
         # The end of a node is heard of before it is gone.
         (
-            "        removed = state.cache.remove_node(stimulus.name)\n        state.queue.move_all(NODE_DELETE, stimulus.now, old=removed)\n",
-            "        state.queue.move_all(NODE_DELETE, stimulus.now, old=state.cache.table.node(row))\n",
+            "        removed = state.cache.remove_node(stimulus.name)\n        heard(state, NODE_DELETE, stimulus.now, old=removed)\n",
+            "        heard(state, NODE_DELETE, stimulus.now, old=state.cache.table.node(row))\n",
         ),
     ),
     *mutants(

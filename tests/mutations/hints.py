@@ -13,7 +13,7 @@ MUTANTS = (
         "tests/unit/core/test_measurements.py",
         ("observe(self.stopwatch() - since)", "observe(self.stopwatch())"),
         ("        self.hints[key] += 1\n", ""),
-        ("0.00001 * 1.5**power for power in range(20)", "0.00001 * 2**power for power in range(20)"),
+        ("[1.5] * 19", "[2.0] * 19"),
     ),
     *mutants(
         "scheduler/core/state.py",

@@ -12,13 +12,13 @@ MUTANTS = (
         "scheduler/profile/evaluation.py",
         f"{UNIT}evaluation.py",
         (
-            "                    self._reject(_no_common_node(restricting), tuple(restricting))\n                    return None\n",
+            "                    return self._reject(_no_common_node(restricting), tuple(restricting))\n",
             "                    self._reject(_no_common_node(restricting), tuple(restricting))\n",
         ),
         ("names = result.node_names if names is None else names & result.node_names", "names = result.node_names"),
         (
-            "            self._reject(rejected, (*restricting, rejected.plugin))\n",
-            "            self._reject(rejected, (rejected.plugin,))\n",
+            "            return self._reject(rejected, (*restricting, rejected.plugin))\n",
+            "            return self._reject(rejected, (rejected.plugin,))\n",
         ),
         (
             "                self._skipped.add(plugin.name)\n            elif status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE",
@@ -120,7 +120,7 @@ MUTANTS = (
         ("return self._token_now() != self._token", "return False"),
         ("        return self._settled != before\n", "        return False\n"),
         (
-            "            self.skipped = is_skipped(self._pre_score, self._state, self._pod, table, feasible)\n",
+            "            self.skipped = is_skipped(self._pre_score, self._state, self._pod, table, feasible, observer=self._observer)\n",
             "            pass\n",
         ),
         ("wrong = scores[(scores < 0) | (scores > MAX_NODE_SCORE)]", "wrong = scores[scores > MAX_NODE_SCORE]"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from scheduler.config.configuration import load
@@ -127,8 +129,7 @@ def test_a_rejected_pod_shows_under_its_plugin_and_its_event() -> None:
 def test_hints_show_by_plugin_event_and_answer_with_the_time_that_they_took() -> None:
     """kube-scheduler 1.37: queueing_hint_execution_duration_seconds."""
     scheduler = make_scheduler()
-    shown = iter((1.0, 1.25))
-    scheduler.state.measurements.stopwatch = lambda: next(shown)
+    scheduler.state.measurements.stopwatch = count(1.0, 0.25).__next__
     scheduler.handle(NodeApplied(now=10.0, node=make_node("n")))
     scheduler.handle(PodApplied(now=10.0, pod=make_pod("a", requests={"cpu": "100"})))
     scheduler.schedule_one(10.0)
