@@ -22,6 +22,7 @@ from scheduler.operator.resource import GROUP, PLURAL, VERSION
 log = structlog.get_logger(__name__)
 
 STOP_SECONDS = 5.0
+AGENT = "reprise"
 
 OnChange: TypeAlias = Callable[[str, Mapping[str, Any]], None]
 """Told of the kind of change (``ADDED``, ``MODIFIED``, ``DELETED``, or "" for what was there) and of the whole object."""
@@ -125,7 +126,11 @@ async def _operate(login: Callable[[], Login], tell: OnChange, stop: threading.E
     def changed(event: Mapping[str, Any], **_: Any) -> None:
         tell(event["type"] or "", dict(event["object"]))
 
-    await kopf.operator(registry=registry, settings=settings, standalone=True, clusterwide=True, stop_flag=stop)
+    # Left to itself kopf takes the name of the system's user, which a container's need not have.
+    identity: Any = AGENT
+    await kopf.operator(
+        registry=registry, settings=settings, identity=identity, standalone=True, clusterwide=True, stop_flag=stop
+    )
 
 
 def _connection(login: Login) -> kopf.ConnectionInfo:

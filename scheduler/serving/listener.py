@@ -59,7 +59,7 @@ class Listener:
         self._pace = Pace(PER_SECOND, BURST, monotonic)
         self._opening: dict[asyncio.Task[None], socket.socket] = {}
         self._begun: set[socket.socket] = set()
-        self._transports: list[asyncio.Transport] = []
+        self._transports: list[tuple[asyncio.Transport, socket.socket]] = []
         """Also those that are being closed, which takes time with TLS."""
         self.turned_away = 0
 
@@ -95,14 +95,21 @@ class Listener:
 
     def abort(self) -> None:
         """Cut what is still open; who was closed politely may take long to say goodbye."""
-        for transport in self._transports:
-            transport.abort()
+        for transport, connection in self._transports:
+            if connection.fileno() < 0:
+                continue
+            try:
+                transport.abort()
+            except AttributeError:
+                # One with TLS that was closed twice has forgotten by what it could be cut.
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def _make_room(self) -> None:
         if len(self._opening) >= AT_ONCE:
             next(iter(self._opening)).cancel()
         if len(self._transports) >= 2 * AT_ONCE:
-            self._transports = [one for one in self._transports if one.get_extra_info("socket").fileno() >= 0]
+            self._transports = [one for one in self._transports if one[1].fileno() >= 0]
         connections = self._server.connections
         for handler in connections[: max(0, len(connections) - AT_ONCE + 1)]:
             if handler.transport is not None:
@@ -121,7 +128,7 @@ class Listener:
                 ssl_handshake_timeout=HANDSHAKE_SECONDS if tls else None,
                 ssl_shutdown_timeout=GOODBYE_SECONDS if tls else None,
             )
-            self._transports.append(transport)
+            self._transports.append((transport, connection))
 
     def _opened(self, task: asyncio.Task[None]) -> None:
         connection = self._opening.pop(task)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import getpass
 import logging
 import threading
 from typing import Any
@@ -53,6 +55,36 @@ async def test_kopf_is_started_so_that_it_writes_nothing(monkeypatch: pytest.Mon
 
     settings = given["settings"]
     assert (given["standalone"], settings.scanning.disabled, settings.posting.enabled) == (True, True, False)
+
+
+async def test_a_user_without_a_name_can_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container: its user is a number that no list of users has."""
+
+    def nobody_knows() -> str:
+        raise KeyError("getpwuid(): uid not found: 65532")
+
+    monkeypatch.setattr(getpass, "getuser", nobody_knows)
+    ended: list[str] = []
+
+    async def watch() -> None:
+        try:
+            await watcher.run()
+        except OperatorFailed as failure:
+            ended.append(str(failure))
+
+    asked = threading.Event()
+
+    def login() -> Login:
+        asked.set()
+        return nobody()
+
+    watcher = ResourceWatcher(login, lambda _kind, _found: None)
+    task = asyncio.create_task(watch())
+    await asyncio.to_thread(asked.wait, 10.0)
+    task.cancel()
+    await asyncio.wait([task])
+    await watcher.stop()
+    assert (asked.is_set(), ended) == (True, [])
 
 
 async def test_what_kopf_complains_of_is_a_line_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:

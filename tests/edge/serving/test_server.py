@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import json
 import socket
+import ssl
 import threading
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -331,6 +332,28 @@ async def test_who_holds_many_connections_keeps_nobody_out(monkeypatch: pytest.M
             writer.close()
             with contextlib.suppress(ConnectionError):
                 await writer.wait_closed()
+
+
+async def test_a_connection_that_was_closed_twice_does_not_hold_up_the_end() -> None:
+    """As the server itself does it when its client goes at the same time; with TLS there is a goodbye to wait for."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    async with serving() as server:
+        reader, writer = await asyncio.open_connection(LOOPBACK, server.ports["secure"], ssl=context)
+        writer.write(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+        open_ones = [transport for listener in server._listeners for transport, _ in listener._transports]
+
+        async def close_twice() -> None:
+            for transport in open_ones:
+                transport.close()
+                transport.close()
+
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(close_twice(), server.loop))
+        assert len(open_ones) == 1
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 async def test_who_asks_with_forged_tokens_all_the_time_gets_few_of_them_to_the_api_server() -> None:
