@@ -98,12 +98,11 @@ class Listener:
         for transport, connection in self._transports:
             if connection.fileno() < 0:
                 continue
-            try:
+            # One with TLS that was closed twice has forgotten by what it could be cut, and fails at it in Python 3.11.2.
+            with suppress(AttributeError):
                 transport.abort()
-            except AttributeError:
-                # One with TLS that was closed twice has forgotten by what it could be cut.
-                with suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def _make_room(self) -> None:
         if len(self._opening) >= AT_ONCE:
