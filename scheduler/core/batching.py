@@ -354,6 +354,10 @@ class Signer:
         self._signatures = Signatures()
         self._last.clear()
 
+    def counterpart(self, signature: Signature) -> Signature:
+        """The one from before a change as it is given out now, if the same is: each fragment names the plugin that signs so."""
+        return self._signatures.get(signature.scheduler_name, signature.fragments)
+
     def sign(self, pod: PodInfo) -> Signature | None:
         """The pod's part of its signature; None when its decision is not to be reused."""
         profile = self._profiles.get(pod.pod.spec.scheduler_name)

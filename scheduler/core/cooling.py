@@ -6,7 +6,7 @@ meet the same end, and its controller would make pods as fast as they are refuse
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import NamedTuple, TypeAlias
 
 FIRST_SECONDS = 10.0
@@ -50,6 +50,11 @@ class Cooling:
     def nodes_of(self, shape: Shape, now: float) -> Iterator[str]:
         """Nodes that pods of the shape are kept from, in the order in which they first refused."""
         return (name for name, until in self.active.get(shape, {}).items() if now < until)
+
+    def translate(self, shape_now: Callable[[Shape], Shape]) -> None:
+        """What shapes are told by has changed: each is another one now, or the same."""
+        self.active = {shape_now(shape): nodes for shape, nodes in self.active.items()}
+        self._last = {(shape_now(shape), name): cool for (shape, name), cool in self._last.items()}
 
     def set_back(self, seconds: float) -> None:
         """The clock was set back by so many seconds."""

@@ -107,6 +107,19 @@ class KubeletRejections:
         # Few of them are refused, so those alone are signed.
         self.unseen[pod.uid] = Placed(spec.node_name, None, spec.scheduler_name, pod)
 
+    def signed_anew(self, signature_now: Callable[[Signature], Signature]) -> None:
+        """Other profiles sign from now on. What is known of pods holds on for those that they sign as before."""
+
+        def shape_now(shape: Shape) -> Shape:
+            return signature_now(shape) if isinstance(shape, Signature) else shape
+
+        def placed_now(placed: Placed) -> Placed:
+            return placed if placed.shape is None else placed._replace(shape=shape_now(placed.shape))
+
+        self.cooling.translate(shape_now)
+        self.unseen = {uid: placed_now(placed) for uid, placed in self.unseen.items()}
+        self.being_read = {uid: (placed_now(placed), pod) for uid, (placed, pod) in self.being_read.items()}
+
     def left(self, pod: PodReference, now: float, *, is_terminating: bool) -> list[Instruction]:
         """The pod is not watched any more: if nobody saw it run, and nobody asked for its end, have it read."""
         placed = self.unseen.pop(pod.uid, None)

@@ -159,6 +159,7 @@ class State:
         self.profiles = offered.profiles
         self.generation = offered.number
         self._signer.change(offered.profiles)
+        self.kubelet_rejections.signed_anew(self._signer.counterpart)
         self._events.clear()
         self._interest.clear()
         self._failing.clear()

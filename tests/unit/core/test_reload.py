@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
-from scheduler.api.objects import PodSchedulingGate, PodStatus
+from scheduler.api.objects import Pod, PodSchedulingGate, PodStatus
 from scheduler.batch.options import BatchOptions
 from scheduler.batch.outcomes import Attempt, Flush
 from scheduler.core.generation import Generation
@@ -296,3 +297,68 @@ def test_the_bind_of_a_pod_goes_on_across_a_reload() -> None:
 
     assert core.rooms(pod) == [ON_NODE]
     assert core.scheduler.schedule_one(1.0) is None
+
+
+def refused_by_kubelet(core: Core, pod: Pod, *, at: float = 0.0) -> None:
+    """It was bound, left the watch, and was found refused."""
+    core.pod_gone(pod, at=at)
+    core.pod_read(pod, "Failed", "OutOfcpu", at=at)
+
+
+def bind_and_leave_pending(core: Core, pod: Pod, *, at: float = 0.0) -> str:
+    """Its node."""
+    core.pods(pod, at=at)
+    node = core.decide(at).node_name
+    core.bound(pod, node, at=at)
+    core.pods(msgspec.structs.replace(on_node(pod, node), status=PodStatus(phase="Pending")), at=at)
+    return node
+
+
+def test_a_node_that_has_refused_pods_of_a_shape_goes_on_cooling_down() -> None:
+    core = cluster(favouring("n1"))
+    bind_and_leave_pending(core, make_pod("a"))
+    refused_by_kubelet(core, make_pod("a"))
+
+    reload(core, favouring("n1"), at=1.0)
+
+    core.pods(make_pod("b"), make_pod("c"), at=2.0)
+    assert core.decide(2.0).node_name == "n2"
+    assert core.decide(10.5).node_name == "n1"
+
+
+def test_a_pod_that_is_refused_after_a_change_cools_its_node_down_as_before_it() -> None:
+    core = cluster(favouring("n1"))
+    bind_and_leave_pending(core, make_pod("a"))
+
+    reload(core, favouring("n1"), at=1.0)
+
+    refused_by_kubelet(core, make_pod("a"), at=1.0)
+    core.pods(make_pod("b"), at=2.0)
+    assert core.decide(2.0).node_name == "n2"
+
+
+def test_a_refusal_after_a_change_doubles_the_time_of_the_one_before_it() -> None:
+    core = cluster(favouring("n1"))
+    bind_and_leave_pending(core, make_pod("a"))
+    refused_by_kubelet(core, make_pod("a"))
+
+    reload(core, favouring("n1"), at=1.0)
+
+    assert bind_and_leave_pending(core, make_pod("b"), at=11.0) == "n1"
+    refused_by_kubelet(core, make_pod("b"), at=11.0)
+    core.pods(make_pod("c"), make_pod("d"), at=12.0)
+    assert core.decide(30.0).node_name == "n2"
+    assert core.decide(31.5).node_name == "n1"
+
+
+def test_a_profile_that_signs_by_other_plugins_tries_the_node_again() -> None:
+    """Nobody can say which of its pods are those that were refused."""
+    core = cluster(favouring("n1"))
+    bind_and_leave_pending(core, make_pod("a"))
+    refused_by_kubelet(core, make_pod("a"))
+
+    other = make_profile(named(SignedScore, "OtherScore", by_name={"n1": 50}), scheduler_name="reprise")
+    reload(core, other, at=1.0)
+
+    core.pods(make_pod("b"), at=2.0)
+    assert core.decide(2.0).node_name == "n1"
