@@ -7,28 +7,31 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
-from tests.support.api_client import ApiClient
+from tests.support.api_client import PATCH_TYPES, ApiClient
 from tests.support.binaries import require_binaries
 from tests.support.control_plane import ControlPlane, free_ports
 from tests.support.granted_and_seen import AUDIT_VARIABLE
+from tests.support.invalid_configurations import INVALID, kube
 from tests.support.manifests import node_manifest, pod_manifest
 from tests.support.reprise_process import KUBE_DOCUMENT, REPRISE_DOCUMENT, RepriseProcess
 from tests.support.resources import NODES, PODS, Object
 from tests.support.scheduler_configuration import (
     CLUSTER_ROLES,
+    CRD_FILE,
+    CRDS,
     Configurations,
-    args,
     install,
     metric,
     only_on,
-    plugins,
     wait_for,
 )
 
@@ -145,26 +148,6 @@ def test_a_change_takes_effect_within_a_second_while_2000_pods_are_being_schedul
     assert len(posts) == len(set(posts)) == POD_COUNT
 
 
-def kube(**fields: Any) -> dict[str, Any]:
-    return {"kubeSchedulerConfiguration": {"profiles": [{"schedulerName": "reprise"}], **fields}}
-
-
-INVALID: list[tuple[str, dict[str, Any], str]] = [
-    ("a field that there is not", kube(profils=[]), "profils: unknown field; did you mean profiles?"),
-    ("a newer version", kube(apiVersion="kubescheduler.config.k8s.io/v2"), 'apiVersion: Unsupported value: "kubesch'),
-    ("a number out of range", kube(podInitialBackoffSeconds=0), "podInitialBackoffSeconds: Invalid value: 0"),
-    ("two fields that contradict", kube(podInitialBackoffSeconds=20), "podMaxBackoffSeconds: Invalid value: 10"),
-    ("a name given twice", kube(profiles=[{"schedulerName": "r"}] * 2), "profiles[1].schedulerName: Duplicate value"),
-    ("a name that is taken", kube(profiles=[{"schedulerName": "default-scheduler"}]), "profiles[0].schedulerName"),
-    ("a plugin that is not installed", plugins(score={"enabled": [{"name": "Nowhere"}]}), '"Nowhere" does not exist'),
-    ("a plugin that was removed", plugins(filter={"enabled": [{"name": "EBSLimits"}]}), "EBSLimits"),
-    ("nobody who binds", plugins(bind={"disabled": [{"name": "*"}]}), "at least one bind plugin is needed"),
-    ("arguments out of range", args("InterPodAffinity", hardPodAffinityWeight=101), "hardPodAffinityWeight"),
-    ("a rule of our own document", {"repriseConfiguration": {"batching": {"maxSignatures": 0}}}, "maxSignatures"),
-    ("a document that there is not", {"schedulerConfiguration": {}}, "spec.schedulerConfiguration: unknown field"),
-]
-
-
 def test_each_kind_of_invalid_one_is_answered_and_changes_nothing(
     cluster: ControlPlane, admin: ApiClient, configurations: Configurations
 ) -> None:
@@ -185,6 +168,72 @@ def test_each_kind_of_invalid_one_is_answered_and_changes_nothing(
         reloads = dict(metric(reprise.page("/metrics").body.decode(), RELOADS))
         assert reloads['{reason="Invalid",result="rejected"}'] == len(INVALID)
         assert configurations.status()["profiles"] == "reprise"
+
+
+def newer(admin: ApiClient) -> Object:
+    """The definition with v1alpha2 beside v1alpha1: the same schema, and one field more of our own document."""
+    definition: Object = YAML(typ="safe").load(CRD_FILE.read_text())
+    (version,) = definition["spec"]["versions"]
+    second = {**deepcopy(version), "name": "v1alpha2", "storage": False}
+    spec = second["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["properties"]["repriseConfiguration"]["properties"]["dreams"] = {"type": "boolean"}
+    definition["spec"]["versions"].append(second)
+    admin.apply(definition)
+    wait_for(lambda: "v1alpha2" in served_versions(admin), what="v1alpha2 is served")
+    return definition
+
+
+def served_versions(admin: ApiClient) -> set[str]:
+    groups: list[Object] = admin.call("GET", "/apis")["groups"]
+    return {each["version"] for group in groups if group["name"] == "reprise.dev" for each in group["versions"]}
+
+
+def put_newer(admin: ApiClient, spec: Object) -> int:
+    """Write the resource in v1alpha2; its generation."""
+    manifest = {"apiVersion": "reprise.dev/v1alpha2", "kind": "SchedulerConfiguration", "metadata": {"name": "reprise"}}
+    path = "/apis/reprise.dev/v1alpha2/schedulerconfigurations/reprise"
+    query = {"fieldManager": "tests", "force": "true", "fieldValidation": "Strict"}
+    written = admin.call("PATCH", path, {**manifest, "spec": spec}, query=query, content_type=PATCH_TYPES["apply"])
+    return int(written["metadata"]["generation"])
+
+
+def test_one_of_a_newer_version_is_read_in_ours_and_what_is_new_in_it_is_refused(
+    cluster: ControlPlane, admin: ApiClient, configurations: Configurations
+) -> None:
+    admin.create_all(node_manifest(name, labels={"side": name}, kwok=False) for name in "ab")
+    definition = newer(admin)
+    try:
+        with RepriseProcess(cluster, FIRST, arguments=OBEYS) as reprise:
+            assert configurations.verdict(put_newer(admin, only_on("a")))[:2] == ("True", "Applied")
+            admin.create(pod_manifest("p1"))
+            wait_for(lambda: bound(admin) == {"p1": "a"}, what="one in v1alpha2 decides")
+            in_force = generation(reprise)
+
+            refused = configurations.verdict(
+                put_newer(admin, {**only_on("b"), "repriseConfiguration": {"dreams": True}})
+            )
+            assert refused == ("False", "Invalid", "dreams: unknown field")
+            assert generation(reprise) == in_force
+            admin.create(pod_manifest("p2"))
+            wait_for(lambda: bound(admin).get("p2") == "a", what="the last good one decides")
+
+            ours, theirs = definition["spec"]["versions"]
+            definition["spec"]["versions"] = [{**ours, "storage": False}, {**theirs, "storage": True}]
+            admin.apply(definition)
+            assert configurations.verdict(put_newer(admin, only_on("b")))[0] == "True"
+            admin.create(pod_manifest("p3"))
+            wait_for(lambda: bound(admin).get("p3") == "b", what="one that is kept in v1alpha2 decides")
+    finally:
+        configurations.remove_all()
+        install_one_version(admin)
+
+
+def install_one_version(admin: ApiClient) -> None:
+    """As the product brings it. What the server has kept in another version it would not serve otherwise."""
+    admin.call("DELETE", CRDS.path(name="schedulerconfigurations.reprise.dev"))
+    wait_for(lambda: "v1alpha2" not in served_versions(admin), what="the kind is gone")
+    wait_for(lambda: not admin.list_objects(CRDS), what="its definition is gone")
+    install(admin)
 
 
 def test_what_needs_a_restart_is_in_use_or_may_not_be_read_is_refused_as_a_whole(
