@@ -97,7 +97,7 @@ def _observe_everything(measurements: Measurements) -> None:
     measurements.decision_took("reprise", "no_hint", 0.0)
     measurements.permit_waited("Success", 0.0)
     measurements.scheduled(1, 0.0, after_flush=False)
-    measurements.point_took(Stage.FILTER, Code.SUCCESS, "reprise", 0.0)
+    measurements.point_took(Stage.FILTER, "reprise", Code.SUCCESS, 0.0)
     measurements.plugin_took("NodeName", Stage.FILTER, Code.SUCCESS, 0.0)
     measurements.event_handled(NODE_ADD)
 

@@ -14,7 +14,6 @@ from scheduler.framework.plugin import BindingCyclePlugin, CycleState
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.status import Code, Status
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.observing import UNTIMED
 
 AnswerT = TypeVar("AnswerT")
 
@@ -32,10 +31,10 @@ def ask(
 
     That is counted, and said once in the log.
     """
-    observer = state.observers[cycle.profile.scheduler_name]
-    run = observer.timed(plugin.name, stage) if cycle.is_timed else UNTIMED
+    if cycle.is_timed:
+        call = state.observers[cycle.profile.scheduler_name].timed(plugin.name, stage, call)
     try:
-        answer: AnswerT = run(call, cycle.states[plugin.name], cycle.pod, cycle.node_name, PluginHandle(state, now))
+        answer = call(cycle.states[plugin.name], cycle.pod, cycle.node_name, PluginHandle(state, now))
         if kinds and not isinstance(answer, kinds):
             raise TypeError(f"it answered {answer!r} where {kinds[0].__name__} was expected")
         return answer

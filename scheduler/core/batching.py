@@ -370,7 +370,7 @@ class Signer:
                 pod.take_over(last)
                 return signature
         try:
-            fragments = self._observers[profile.scheduler_name].every_time(Stage.SIGN)(profile.sign, pod)
+            fragments = self._observers[profile.scheduler_name].timed_point(Stage.SIGN, profile.sign)(pod)
         except PluginFailure as failure:
             self._on_failure(failure, pod)
             return None

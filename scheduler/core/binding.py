@@ -29,8 +29,8 @@ def pod_bound(state: State, stimulus: PodBound) -> list[Instruction]:
     instructions = _look_after(state, binding, stimulus.now)
     cycle = binding.cycle
     if cycle is not None:
-        run = state.observers[cycle.profile.scheduler_name].every_time(Stage.POST_BIND)
-        run(_post_bind, state, cycle, stimulus.now)
+        post_bind = state.observers[cycle.profile.scheduler_name].timed_point(Stage.POST_BIND, _post_bind)
+        post_bind(state, cycle, stimulus.now)
     return [
         RecordEvent(
             pod=reference_to(pod),

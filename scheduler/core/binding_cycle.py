@@ -152,7 +152,7 @@ def _work(state: State, cycle: BindingCycle, now: float) -> list[Instruction]:
 
 
 def _pre_bind_ended(state: State, cycle: BindingCycle, code: Code, now: float) -> None:
-    state.measurements.point_took(Stage.PRE_BIND, code, cycle.profile.scheduler_name, now - cycle.pre_bind_began)
+    state.measurements.point_took(Stage.PRE_BIND, cycle.profile.scheduler_name, code, now - cycle.pre_bind_began)
 
 
 def _step(state: State, cycle: BindingCycle, run: PreBindRun, now: float) -> Failure | None:

@@ -130,25 +130,28 @@ class Measurements:
             self.hint_seconds[key] = Histogram(HINT_BOUNDS)
         self.hint_seconds[key].observe(self.stopwatch() - since)
 
-    def point_took(self, point: Stage, code: Code, scheduler_name: str, seconds: float) -> None:
+    def point_took(self, point: Stage, scheduler_name: str, code: Code, seconds: float) -> None:
         """An extension point has run, with all its plugins."""
         key = (point, code, scheduler_name)
-        if key not in self.point_seconds:
-            self.point_seconds[key] = Histogram(POINT_BOUNDS)
-        self.point_seconds[key].observe(seconds)
+        histogram = self.point_seconds.get(key)
+        if histogram is None:
+            histogram = self.point_seconds[key] = Histogram(POINT_BOUNDS)
+        histogram.observe(seconds)
 
     def plugin_took(self, plugin: str, point: Stage, code: Code, seconds: float) -> None:
         """One plugin has run at an extension point."""
         key = (plugin, point, code)
-        if key not in self.plugin_seconds:
-            self.plugin_seconds[key] = Histogram(PLUGIN_BOUNDS)
-        self.plugin_seconds[key].observe(seconds)
+        histogram = self.plugin_seconds.get(key)
+        if histogram is None:
+            histogram = self.plugin_seconds[key] = Histogram(PLUGIN_BOUNDS)
+        histogram.observe(seconds)
 
     def event_handled(self, event: ClusterEvent) -> None:
         """An event of the present stimulus has woken whom it may help."""
-        if event not in self.event_seconds:
-            self.event_seconds[event] = Histogram(EVENT_BOUNDS)
-        self.event_seconds[event].observe(self.stopwatch() - self.taken_up)
+        histogram = self.event_seconds.get(event)
+        if histogram is None:
+            histogram = self.event_seconds[event] = Histogram(EVENT_BOUNDS)
+        histogram.observe(self.stopwatch() - self.taken_up)
 
     def _attempt_took(self, result: str, scheduler_name: str, seconds: float) -> None:
         key = (result, scheduler_name)

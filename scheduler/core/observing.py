@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import Any
 
 from scheduler.core.measurements import Measurements
 from scheduler.framework.status import Code
 from scheduler.profile.failure import Stage
-from scheduler.profile.observing import UNTIMED, Observer, Rows, Run, code_of
+from scheduler.profile.observing import CallT, Observer, Rows, code_of
 
 EVERY = 10
 """One of so many cycles is timed, as with kube-scheduler, which draws lots where we count."""
-
-ParametersT = ParamSpec("ParametersT")
-AnswerT = TypeVar("AnswerT")
 
 
 class ProfileObserver(Observer):
@@ -39,22 +36,21 @@ class ProfileObserver(Observer):
     def rows_of(self, plugin: str, stage: Stage) -> Rows:
         return self._measurements.plugin_rows.setdefault((plugin, stage, self._scheduler_name), Rows())
 
-    def plugin(self, plugin: str, stage: Stage) -> Run:
-        return self.timed(plugin, stage) if self.is_timing else UNTIMED
+    def plugin(self, plugin: str, stage: Stage, call: CallT) -> CallT:
+        return self.timed(plugin, stage, call) if self.is_timing else call
 
-    def timed(self, plugin: str, stage: Stage) -> Run:
-        """Time a plugin."""
-        return partial(_timed, self._measurements, partial(self._measurements.plugin_took, plugin, stage))
+    def point(self, stage: Stage, call: CallT) -> CallT:
+        return self.timed_point(stage, call) if self.is_timing else call
 
-    def point(self, stage: Stage) -> Run:
-        return self.every_time(stage) if self.is_timing else UNTIMED
+    def timed(self, plugin: str, stage: Stage, call: CallT) -> CallT:
+        """The method of a plugin, and how long it takes is written down."""
+        measurements = self._measurements
+        return _timed(measurements, call, partial(measurements.plugin_took, plugin, stage))
 
-    def every_time(self, stage: Stage) -> Run:
-        """Time an extension point."""
-        return partial(_timed, self._measurements, partial(self._point_took, stage))
-
-    def _point_took(self, stage: Stage, code: Code, seconds: float) -> None:
-        self._measurements.point_took(stage, code, self._scheduler_name, seconds)
+    def timed_point(self, stage: Stage, call: CallT) -> CallT:
+        """All of an extension point, and how long it takes is written down."""
+        measurements = self._measurements
+        return _timed(measurements, call, partial(measurements.point_took, stage, self._scheduler_name))
 
 
 class Observers(dict[str, ProfileObserver]):
@@ -69,18 +65,15 @@ class Observers(dict[str, ProfileObserver]):
         return made
 
 
-def _timed(
-    measurements: Measurements,
-    took: Callable[[Code, float], object],
-    call: Callable[ParametersT, AnswerT],
-    *args: ParametersT.args,
-    **kwargs: ParametersT.kwargs,
-) -> AnswerT:
-    began = measurements.stopwatch()
-    code = Code.ERROR
-    try:
-        answer = call(*args, **kwargs)
-        code = code_of(answer)
-        return answer
-    finally:
-        took(code, measurements.stopwatch() - began)
+def _timed(measurements: Measurements, call: CallT, took: Callable[[Code, float], object]) -> CallT:
+    def timed(*args: Any) -> Any:
+        began = measurements.stopwatch()
+        code = Code.ERROR
+        try:
+            answer = call(*args)
+            code = code_of(answer)
+            return answer
+        finally:
+            took(code, measurements.stopwatch() - began)
+
+    return timed  # type: ignore[return-value]

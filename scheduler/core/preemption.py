@@ -19,12 +19,11 @@ from scheduler.core.preemptions import GATE, RunningPreemption
 from scheduler.core.state import State
 from scheduler.core.stimulus import PodPreempted, PreemptPodFailed
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.post_filter import Candidate, PostFilterResult, Preemption
+from scheduler.framework.post_filter import Candidate, Preemption
 from scheduler.framework.status import Code, Status
 from scheduler.profile.evaluation import Evaluation
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.filtering import Verdicts
-from scheduler.profile.observing import UNTIMED
 from scheduler.profile.profile import Profile
 
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -61,9 +60,9 @@ def post_filter(
     Of those that cannot help, the last that says something of the nomination is heard.
     """
     cycle = UnfitCycle(state, pod, evaluation, instead, now)
-    run = state.observers[profile.scheduler_name].every_time(Stage.POST_FILTER)
-    after: AfterFilter = run(_post_filter, state, profile, pod, cycle)
-    return after
+    return state.observers[profile.scheduler_name].timed_point(Stage.POST_FILTER, _post_filter)(
+        state, profile, pod, cycle
+    )
 
 
 def _post_filter(state: State, profile: Profile, pod: PodInfo, cycle: UnfitCycle) -> AfterFilter:
@@ -72,9 +71,11 @@ def _post_filter(state: State, profile: Profile, pod: PodInfo, cycle: UnfitCycle
     nominated: str | None = None
     for plugin in profile.post_filter:
         state.measurements.preemption_attempts += plugin.name == GATE
-        run = observer.timed(plugin.name, Stage.POST_FILTER) if state.batching.is_timed else UNTIMED
+        ask = plugin.post_filter
+        if state.batching.is_timed:
+            ask = observer.timed(plugin.name, Stage.POST_FILTER, ask)
         try:
-            result: PostFilterResult = run(plugin.post_filter, pod, cycle)
+            result = ask(pod, cycle)
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             text = f'running PostFilter plugin "{plugin.name}": {error}'
             state.plugin_failed(PluginFailure(text, plugin.name, Stage.POST_FILTER), pod)

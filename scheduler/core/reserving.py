@@ -41,7 +41,7 @@ def unreserve(state: State, cycle: BindingCycle, now: float) -> None:
 
 def _took(state: State, cycle: BindingCycle, stage: Stage, code: Code, began: float) -> None:
     seconds = state.measurements.stopwatch() - began
-    state.measurements.point_took(stage, code, cycle.profile.scheduler_name, seconds)
+    state.measurements.point_took(stage, cycle.profile.scheduler_name, code, seconds)
 
 
 def _code_of(stage: Stage, cycle: BindingCycle, failure: Failure | None) -> Code:

@@ -20,7 +20,7 @@ from scheduler.core.extenders import EXTENDER, EXTENDER_EVENTS, ExtenderFault, E
 from scheduler.core.generation import Generation, Reload
 from scheduler.core.kubelet_rejections import COOLING, COOLING_EVENTS, KubeletRejection, KubeletRejections
 from scheduler.core.measurements import Measurements
-from scheduler.core.observing import Observers
+from scheduler.core.observing import EVERY, Observers
 from scheduler.core.preemptions import Preemptions
 from scheduler.core.unserved import Unserved
 from scheduler.framework.cluster_event import ActionType, ClusterEvent, EventResource
@@ -121,6 +121,8 @@ class State:
         self.chance = chance
         self.measurements = Measurements()
         self.observers = Observers(self.measurements)
+        self._until_timed = 0
+        """So many pods go through PreEnqueue until it is timed."""
         self._signer = Signer(profiles, self.plugin_failed, self.observers)
         sign = self._signer.sign
         self.kubelet_rejections = KubeletRejections(sign)
@@ -210,14 +212,21 @@ class State:
 
     def _pre_enqueue(self, pod: PodInfo) -> Status:
         profile = self.profiles[pod.pod.spec.scheduler_name]
-        status: Status = self.observers[profile.scheduler_name].every_time(Stage.PRE_ENQUEUE)(
-            profile.run_pre_enqueue, pod
-        )
+        status = self._run_pre_enqueue(profile, pod)
         if status.code is Code.ERROR:
             self.plugin_failed(PluginFailure(", ".join(status.reasons), status.plugin, Stage.PRE_ENQUEUE), pod)
         if self.preemptions.running and status.code is Code.SUCCESS and profile.gates_preemptors:
             return self.preemptions.gate(pod.uid, self.cache)
         return status
+
+    def _run_pre_enqueue(self, profile: Profile, pod: PodInfo) -> Status:
+        if self._until_timed:
+            self._until_timed -= 1
+            return profile.run_pre_enqueue(pod)
+        self._until_timed = EVERY - 1
+        observer = self.observers[profile.scheduler_name]
+        with observer.timing():
+            return observer.point(Stage.PRE_ENQUEUE, profile.run_pre_enqueue)(pod, observer)
 
     def _events_of(self, pod: PodInfo, plugin: str) -> tuple[ClusterEvent, ...]:
         if plugin == EXTENDER:

@@ -51,7 +51,6 @@ class Evaluation:
 
     def __init__(self, profile: Profile, pod: PodInfo, table: NodeTable, observer: Observer = NOBODY) -> None:
         self._observer = observer
-        self._run_filter, self._run_score = observer.point(Stage.FILTER), observer.point(Stage.SCORE)
         self._profile = profile
         self._pod = pod
         self._table = table
@@ -68,11 +67,11 @@ class Evaluation:
         """What was last said of a failure, and of which version of the verdicts and number of nodes."""
         self._resolvable: tuple[tuple[int, int], IntArray] | None = None
         """The same of the rows that fewer pods may help."""
-        result: PreFilterResult = self._observer.point(Stage.PRE_FILTER)(self._pre_filter)
+        result: PreFilterResult = self._observer.point(Stage.PRE_FILTER, self._pre_filter)()
         self.prefilter, node_names = result.status, result.node_names
         self._is_open = self.prefilter.code is Code.SUCCESS
         if not self._is_open:
-            self._filtering = Filtering([], frozenset(), self.prefilter)
+            self._take_filtering(Filtering([], frozenset(), self.prefilter))
             self._closed_at = self._table.position
             self._epoch = self._table.epoch
             return
@@ -80,7 +79,7 @@ class Evaluation:
         if node_names is not None:
             listed = " ".join(sorted(self.prefilter_rejectors))
             outside = outside._replace(reasons=(f"node(s) didn't satisfy plugin(s) [{listed}]",))
-        self._filtering = Filtering(self._columns(), node_names, outside)
+        self._take_filtering(Filtering(self._columns(), node_names, outside))
         self._epoch = self._table.epoch
 
     def _columns(self) -> list[FilterColumn]:
@@ -103,10 +102,19 @@ class Evaluation:
 
     def observe(self) -> None:
         """Call the plugins as the observer wants it now."""
-        self._run_filter, self._run_score = self._observer.point(Stage.FILTER), self._observer.point(Stage.SCORE)
         self._filtering.observe()
+        self._take_filtering(self._filtering)
         if self._scoring is not None:
             self._scoring.observe()
+            self._take_scoring(self._scoring)
+
+    def _take_filtering(self, filtering: Filtering) -> None:
+        self._filtering = filtering
+        self._refresh_filtering = self._observer.point(Stage.FILTER, filtering.refresh)
+
+    def _take_scoring(self, scoring: Scoring) -> None:
+        self._scoring = scoring
+        self._refresh_scoring = self._observer.point(Stage.SCORE, scoring.refresh)
 
     def _pre_filter(self) -> PreFilterResult:
         """Run PreFilter; the names that it leaves, or None for all nodes (kube-scheduler 1.37: RunPreFilterPlugins)."""
@@ -159,7 +167,7 @@ class Evaluation:
         elif not self._is_open and self._closed_at != self._table.position and self._may_open:
             self._start()
         if self._is_open:
-            self._run_filter(self._filtering.refresh, self._table)
+            self._refresh_filtering(self._table)
             if self._filtering.is_void:
                 self._start()
                 self.refresh()
@@ -180,8 +188,8 @@ class Evaluation:
         """Bring the scores of the feasible rows up to date; call ``refresh`` first."""
         try:
             if self._scoring is None:
-                self._scoring = Scoring(self._observer.point(Stage.PRE_SCORE)(self._pre_score))
-            self._run_score(self._scoring.refresh, self._table, self._filtering)
+                self._take_scoring(Scoring(self._observer.point(Stage.PRE_SCORE, self._pre_score)()))
+            self._refresh_scoring(self._table, self._filtering)
         except PluginFailure:
             self._scoring = None  # nothing is to be built on what is left half done
             raise

@@ -17,7 +17,7 @@ from scheduler.framework.status import SUCCESS, Code, Reason, Status
 from scheduler.framework.view import NodeView
 from scheduler.profile.changed_rows import FEW_ROWS, facets_of, input_facets_of
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.observing import NOBODY, Observer
+from scheduler.profile.observing import NOBODY, Method, Observer
 
 _WITHOUT_VERSION = frozenset({Input.STORAGE})
 """Inputs that pods change by coming and going, and of which no version tells it."""
@@ -54,6 +54,7 @@ class FilterColumn:
         self.plugin = plugin
         self._observer = observer
         self._rows = observer.rows_of(plugin.name, Stage.FILTER)
+        self._method = Method(observer, plugin.name, Stage.FILTER, plugin.filter)
         self.observe()
         self.facets = facets_of(plugin)
         self.skipped = skipped
@@ -80,7 +81,7 @@ class FilterColumn:
 
     def observe(self) -> None:
         """Call the plugin as the observer wants it now."""
-        self._run = self._observer.plugin(self.plugin.name, Stage.FILTER)
+        self._filter = self._method.now()
 
     def _look_up_reasons(self) -> None:
         self.reasons: tuple[Reason, ...] = self.plugin.reasons(self._state, self._pod)
@@ -113,7 +114,7 @@ class FilterColumn:
                     self.masks[:] = 0
                 else:
                     self._rows.count += table.size
-                    self.masks[:] = self._run(self.plugin.filter, self._state, self._pod, table.columns(self.plugin))
+                    self.masks[:] = self._filter(self._state, self._pod, table.columns(self.plugin))
                     if self._pre_filter is None:
                         # A configuration that disables PreFilter alone: Filter has found out what there is to say.
                         self._look_up_reasons()
@@ -123,9 +124,7 @@ class FilterColumn:
                 self.masks[rows] = 0
             else:
                 self._rows.count += len(rows)
-                masks = self.masks[rows] = self._run(
-                    self.plugin.filter, self._state, self._pod, table.columns(self.plugin, rows)
-                )
+                masks = self.masks[rows] = self._filter(self._state, self._pod, table.columns(self.plugin, rows))
                 self.may_refuse = self.may_refuse or bool(np.any(masks))
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             self.failure = self._failed(error)
@@ -137,7 +136,7 @@ class FilterColumn:
             mask: Any = 0
             if not self.skipped:
                 self._rows.count += 1
-                mask = self._run(self.plugin.filter, self._state, self._pod, self._row.at(row))
+                mask = self._filter(self._state, self._pod, self._row.at(row))
             if mask == self.cells[row]:
                 return False
             self.cells[row] = mask
@@ -313,8 +312,8 @@ def pre_filtered(
     Raises:
         Exception: what the plugin raised.
     """
-    run = observer.plugin(plugin.name, Stage.PRE_FILTER)
-    result: PreFilterResult = run(plugin.pre_filter, state, pod, table.columns(plugin))
+    pre_filter = observer.plugin(plugin.name, Stage.PRE_FILTER, plugin.pre_filter)
+    result = pre_filter(state, pod, table.columns(plugin))
     if result.status.code is not Code.SKIP:
         observer.rows_of(plugin.name, Stage.PRE_FILTER).count += 1
     return result

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeVar
 
 from scheduler.framework.status import Code, Status
 from scheduler.profile.failure import Stage
 
-Run: TypeAlias = Callable[..., Any]
-"""Calls what it is given first with all that follows, and gives back the answer."""
-
-UNTIMED: Run = operator.call
-"""Adds some 40 ns to a call, where a function of ours would add more than some plugins take."""
+CallT = TypeVar("CallT", bound=Callable[..., Any])
 
 
 class Rows:
@@ -32,13 +27,34 @@ class Observer:
         """Where the rows are counted that the plugin looks at."""
         return Rows()
 
-    def plugin(self, plugin: str, stage: Stage) -> Run:
-        """How the plugin is to be called until this is asked again."""
-        return UNTIMED
+    is_timing = False
 
-    def point(self, stage: Stage) -> Run:
-        """How all that an extension point does is to be called until this is asked again."""
-        return UNTIMED
+    def plugin(self, plugin: str, stage: Stage, call: CallT) -> CallT:
+        """What is to be called in place of this method of the plugin as long as ``is_timing`` stays what it is."""
+        return call
+
+    def point(self, stage: Stage, call: CallT) -> CallT:
+        """The same in place of what does all of an extension point."""
+        return call
+
+
+class Method(Generic[CallT]):
+    """A method of a plugin as it is, and as it is called while it is timed: made once, for that takes as long as the call."""
+
+    __slots__ = ("_observer", "_plain", "_plugin", "_stage", "_timed")
+
+    def __init__(self, observer: Observer, plugin: str, stage: Stage, call: CallT) -> None:
+        self._observer, self._plugin, self._stage = observer, plugin, stage
+        self._plain = call
+        self._timed: CallT | None = None
+
+    def now(self) -> CallT:
+        """What is to be called as long as the observer's ``is_timing`` stays what it is."""
+        if not self._observer.is_timing:
+            return self._plain
+        if self._timed is None:
+            self._timed = self._observer.plugin(self._plugin, self._stage, self._plain)
+        return self._timed
 
 
 NOBODY = Observer()

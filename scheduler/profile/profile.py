@@ -33,6 +33,7 @@ from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.signature import Signature
 from scheduler.framework.status import SUCCESS, Code, Status
 from scheduler.profile.failure import PluginFailure, Stage
+from scheduler.profile.observing import NOBODY, Observer
 
 _ANYTHING = (
     ClusterEvent(EventResource.POD, ActionType.ALL),
@@ -75,11 +76,11 @@ class Profile:
     pre_bind: tuple[PreBindPlugin, ...] = ()
     post_bind: tuple[PostBindPlugin, ...] = ()
 
-    def run_pre_enqueue(self, pod: PodInfo) -> Status:
+    def run_pre_enqueue(self, pod: PodInfo, observer: Observer = NOBODY) -> Status:
         """The first plugin that keeps the pod out of the active queue, or success. A plugin that fails keeps it out too."""
         for plugin in self.pre_enqueue:
             try:
-                status = plugin.pre_enqueue(pod)
+                status = observer.plugin(plugin.name, Stage.PRE_ENQUEUE, plugin.pre_enqueue)(pod)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and must not stop the others' pods
                 status = Status(Code.ERROR, (str(error),))
             if status.code is not Code.SUCCESS:

@@ -12,12 +12,12 @@ from scheduler.framework.facet import Input
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, PreScorePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Code, Status
+from scheduler.framework.status import Code
 from scheduler.framework.view import NodeView
 from scheduler.profile.changed_rows import facets_of, input_facets_of, rows_for
 from scheduler.profile.extrema import Extrema
 from scheduler.profile.failure import PluginFailure, Stage
-from scheduler.profile.observing import NOBODY, Observer
+from scheduler.profile.observing import NOBODY, Method, Observer
 
 
 class ScoreColumn:
@@ -38,7 +38,6 @@ class ScoreColumn:
         self.plugin = plugin
         self._observer = observer
         self._rows = observer.rows_of(plugin.name, Stage.SCORE)
-        self.observe()
         self.weight = weight
         self.facets = facets_of(plugin)
         inputs = plugin.score_inputs(state, pod)
@@ -48,6 +47,10 @@ class ScoreColumn:
         self.skipped = skipped
         """PreScore has nothing for Score to look at: the plugin gives no scores."""
         self.normalizer = plugin if isinstance(plugin, NormalizePlugin) else None
+        self._method = Method(observer, plugin.name, Stage.SCORE, plugin.score)
+        if self.normalizer is not None:
+            self._normalize_method = Method(observer, plugin.name, Stage.NORMALIZE, self.normalizer.normalize)
+        self.observe()
         # Made once: for one changed row that takes longer than many a rule.
         self._row = row_view_of(type(plugin))(table)
         self._inputs = table.columns(plugin)
@@ -63,8 +66,9 @@ class ScoreColumn:
 
     def observe(self) -> None:
         """Call the plugin as the observer wants it now."""
-        self._run = self._observer.plugin(self.plugin.name, Stage.SCORE)
-        self._run_normalize = self._observer.plugin(self.plugin.name, Stage.NORMALIZE)
+        self._score = self._method.now()
+        if self.normalizer is not None:
+            self._final = self._normalize_method.now()
 
     def _keep(self, raw: IntArray, weighted: IntArray) -> None:
         self.raw, self.weighted = raw, weighted
@@ -87,7 +91,7 @@ class ScoreColumn:
             else:
                 self._rows.count += table.size
                 nodes = table.columns(self.plugin, feasible=feasible)
-                self.raw[:] = self._run(self.plugin.score, self._state, self._pod, nodes)
+                self.raw[:] = self._score(self._state, self._pod, nodes)
         except Exception as error:
             raise self._failed(error) from error
         self.is_zero = self.skipped or (self.normalizer is None and not self.raw.any())
@@ -127,7 +131,7 @@ class ScoreColumn:
             self._rows.count += len(rows)
             try:
                 nodes = table.columns(self.plugin, rows)
-                self.raw[rows] = self._run(self.plugin.score, self._state, self._pod, nodes)
+                self.raw[rows] = self._score(self._state, self._pod, nodes)
             except Exception as error:
                 raise self._failed(error) from error
             self.is_zero = self.is_zero and not self.raw[rows].any()
@@ -141,7 +145,7 @@ class ScoreColumn:
         if facets & self.facets and not self.skipped:
             self._rows.count += 1
             try:
-                score = self._run(self.plugin.score, self._state, self._pod, self._row.at(row))
+                score = self._score(self._state, self._pod, self._row.at(row))
                 self.raw_cells[row] = score
                 if score != old:
                     self._extrema.differ()
@@ -200,7 +204,7 @@ class ScoreColumn:
             return state, np.zeros(table.size, dtype=np.int64), True
         self._rows.count += table.size
         try:
-            raw = self._run(self.plugin.score, state, self._pod, table.columns(self.plugin, feasible=feasible))
+            raw = self._score(state, self._pod, table.columns(self.plugin, feasible=feasible))
         except Exception as error:
             raise self._failed(error) from error
         return state, np.asarray(raw, dtype=np.int64), False
@@ -213,9 +217,7 @@ class ScoreColumn:
             return raw
         nodes = self._row.at(row)
         try:
-            final = self._run_normalize(
-                self.normalizer.normalize, self._state, self._pod, nodes, raw, *self._extrema.values
-            )
+            final = self._final(self._state, self._pod, nodes, raw, *self._extrema.values)
         except Exception as error:
             raise self._normalize_failed(error) from error
         return int(final)
@@ -223,7 +225,7 @@ class ScoreColumn:
     def _normalize(self, state: CycleState, nodes: NodeView, raw: IntArray, low: int, high: int) -> IntArray:
         assert self.normalizer is not None
         try:
-            final = self._run_normalize(self.normalizer.normalize, state, self._pod, nodes, raw, low, high)
+            final = self._final(state, self._pod, nodes, raw, low, high)
             return np.asarray(final, dtype=np.int64)
         except Exception as error:
             raise self._normalize_failed(error) from error
@@ -273,9 +275,9 @@ def is_skipped(
     Raises:
         PluginFailure: it failed.
     """
-    run = observer.plugin(plugin.name, Stage.PRE_SCORE)
+    pre_score = observer.plugin(plugin.name, Stage.PRE_SCORE, plugin.pre_score)
     try:
-        status: Status = run(plugin.pre_score, state, pod, table.columns(plugin, feasible=feasible))
+        status = pre_score(state, pod, table.columns(plugin, feasible=feasible))
     except Exception as error:
         raise _pre_score_failed(plugin, str(error)) from error
     if status.code is not Code.SKIP:

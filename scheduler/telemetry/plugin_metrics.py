@@ -19,7 +19,7 @@ def plugin_metrics(measurements: Measurements) -> Iterator[Metric]:
     """What plugins did, and how long that took."""
     points = HistogramMetricFamily(
         "scheduler_framework_extension_point_duration_seconds",
-        "Time of all plugins of an extension point; PreFilter, Filter, PreScore and Score: in one of ten cycles.",
+        "Time of all plugins of an extension point; PreEnqueue to Score: for one of ten pods.",
         labels=["extension_point", "status", "profile"],
     )
     _add(

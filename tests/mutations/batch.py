@@ -64,8 +64,8 @@ MUTANTS = (
     # What was scored once is not scored again.
     Mutant(
         "scheduler/profile/evaluation.py",
-        "self._run_score(self._scoring.refresh, self._table, self._filtering)",
-        "self._scoring.refresh(self._table, self._filtering) if self._scoring._position < 0 else None",
+        "self._refresh_scoring(self._table, self._filtering)",
+        "self._refresh_scoring(self._table, self._filtering) if self._scoring._position < 0 else None",
         (f"{INPUTS}::test_the_most_taints_of_a_node_move_the_scores_of_others",),
     ),
     # The number of feasible nodes is not followed.

@@ -16,7 +16,7 @@ MUTANTS = (
         ("                self._rows.count += len(rows)\n", ""),
         ("                self._rows.count += 1\n", ""),
         ("    if result.status.code is not Code.SKIP:\n        observer", "    if True:\n        observer"),
-        ("mask = self._run(self.plugin.filter, self._state", "mask = self.plugin.filter(self._state"),
+        ("mask = self._filter(self._state", "mask = self.plugin.filter(self._state"),
     ),
     *mutants(
         "scheduler/profile/score_column.py",
@@ -25,7 +25,10 @@ MUTANTS = (
         ("            self._rows.count += len(rows)\n", ""),
         ("            self._rows.count += 1\n", ""),
         ("    if status.code is not Code.SKIP:\n        observer", "    if True:\n        observer"),
-        ("self._observer.plugin(self.plugin.name, Stage.NORMALIZE)", "self._run"),
+        (
+            "self._final = self._normalize_method.now()",
+            "self._final = self.normalizer.normalize",
+        ),
     ),
     *mutants(
         "scheduler/profile/observing.py",
@@ -37,9 +40,9 @@ MUTANTS = (
         "scheduler/core/observing.py",
         OBSERVING,
         ("EVERY = 10", "EVERY = 9"),
-        ("    code = Code.ERROR\n", "    code = Code.SUCCESS\n"),
+        ("        code = Code.ERROR\n", "        code = Code.SUCCESS\n"),
         ("        finally:\n            self.is_timing = False", "        finally:\n            pass"),
-        ("return self.every_time(stage) if self.is_timing else UNTIMED", "return self.every_time(stage)"),
+        ("return self.timed_point(stage, call) if self.is_timing else call", "return self.timed_point(stage, call)"),
         ("took(code, measurements.stopwatch() - began)", "took(code, measurements.stopwatch())"),
     ),
     *mutants(
@@ -54,7 +57,7 @@ MUTANTS = (
     *mutants(
         "scheduler/core/asking.py",
         OBSERVING,
-        ("if cycle.is_timed else UNTIMED", "if True else UNTIMED"),
+        ("    if cycle.is_timed:\n", "    if True:\n"),
     ),
     *mutants(
         "scheduler/core/reserving.py",
@@ -74,7 +77,7 @@ MUTANTS = (
     *mutants(
         "scheduler/core/preemption.py",
         OBSERVING,
-        ("if state.batching.is_timed else UNTIMED", "if True else UNTIMED"),
+        ("        if state.batching.is_timed:\n", "        if True:\n"),
         ("return AfterFilter(text, None, status=Status(Code.ERROR))", "return AfterFilter(text, None)"),
     ),
     *mutants(
@@ -83,6 +86,12 @@ MUTANTS = (
         ("    state.measurements.taken_up = state.measurements.stopwatch()\n", ""),
         ("    if was_tried:\n        state.measurements", "    if True:\n        state.measurements"),
         ("            state.measurements.event_handled(UNSCHEDULED_POD_ADD)\n", ""),
+    ),
+    *mutants(
+        "scheduler/core/state.py",
+        OBSERVING,
+        ("            self._until_timed -= 1\n", ""),
+        ("        self._until_timed = EVERY - 1\n", ""),
     ),
     *mutants(
         "scheduler/core/heard.py",

@@ -75,7 +75,7 @@ def test_each_histogram_has_kube_schedulers_labels_and_buckets(
     scheduler = make_scheduler()
     measurements = scheduler.state.measurements
     measurements.stopwatch = lambda: 0.5
-    measurements.point_took(Stage.NORMALIZE, Code.SUCCESS, "reprise", 0.5)
+    measurements.point_took(Stage.NORMALIZE, "reprise", Code.SUCCESS, 0.5)
     measurements.plugin_took("Crowding", Stage.NORMALIZE, Code.SUCCESS, 0.5)
     measurements.event_handled(NODE_ADD)
     found = samples(scheduler)

@@ -156,7 +156,7 @@ def test_one_of_ten_decisions_is_timed_beginning_with_the_first() -> None:
     }
     assert taken(core.state.measurements.point_seconds) == {
         ("Sign", "Success", "reprise"): (1, 0.0),
-        ("PreEnqueue", "Success", "reprise"): (12, 0.0),
+        ("PreEnqueue", "Success", "reprise"): (2, 0.0),
         ("PreFilter", "Success", "reprise"): (1, 4.0),
         ("Filter", "Success", "reprise"): (2, 2.0),
         ("PreScore", "Success", "reprise"): (1, 8.0),
@@ -209,13 +209,16 @@ def test_a_plugin_that_fails_took_its_time_and_the_next_timed_decision_is_the_te
 
 
 @pytest.mark.parametrize(("status", "label"), [(SUCCESS, "Success"), (rejected("not yet"), "Unschedulable")])
-def test_pre_enqueue_is_timed_for_each_pod(status: Status, label: str) -> None:
+def test_pre_enqueue_is_timed_for_one_of_ten_pods_beginning_with_the_first(status: Status, label: str) -> None:
     clock = Clock()
     plugin = PreEnqueue()
     plugin.status = status
-    core = run(clock, clock.slow(plugin, pre_enqueue=0.25), pods=3)
+    core = run(clock, clock.slow(plugin, pre_enqueue=0.25), pods=EVERY)
+    assert taken(core.state.measurements.point_seconds)["PreEnqueue", label, "reprise"] == (1, 0.25)
+    core.pods(make_pod("eleventh"))
 
-    assert taken(core.state.measurements.point_seconds)["PreEnqueue", label, "reprise"] == (3, 0.75)
+    assert taken(core.state.measurements.point_seconds)["PreEnqueue", label, "reprise"] == (2, 0.5)
+    assert taken(core.state.measurements.plugin_seconds) == {("PreEnqueue", "PreEnqueue", label): (2, 0.5)}
 
 
 def binding_run(clock: Clock, pods: int = 1, **answers: Any) -> Core:
