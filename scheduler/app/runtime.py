@@ -226,6 +226,7 @@ class Runtime:
                 tasks = [
                     group.create_task(self.loop.run()),
                     group.create_task(self.dispatcher.run()),
+                    *(() if self._extenders is None else (group.create_task(self._extenders.run()),)),
                     *(group.create_task(companion()) for companion in self.companions),
                     group.create_task(self._start(group)),
                 ]

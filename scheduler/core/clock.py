@@ -17,13 +17,18 @@ LEAST_SECONDS = 2.0
 
 
 class Ticks:
-    """When the last Tick was."""
+    """When the last Tick was; before there was one, when the first stimulus came."""
 
     def __init__(self) -> None:
         self._last: float | None = None
 
+    def begin(self, now: float) -> None:
+        """A stimulus came: what begins before the first Tick is on the clock as it is now."""
+        if self._last is None:
+            self._last = now
+
     def set_back_seconds(self, now: float) -> float:
-        """By how much the clock was set back since the last Tick; 0.0 if it was not."""
+        """By how much the clock was set back since the last Tick, or the first stimulus; 0.0 if it was not."""
         last, self._last = self._last, now
         seconds = 0.0 if last is None else last - now
         return seconds if seconds >= LEAST_SECONDS else 0.0

@@ -72,6 +72,7 @@ _TERMINAL = ("Succeeded", "Failed")
 def handle(state: State, stimulus: Stimulus) -> list[Instruction]:
     """Apply one stimulus. An object that cannot be understood is counted and left out; everything else goes on."""
     state.measurements.taken_up = state.measurements.stopwatch()
+    state.ticks.begin(stimulus.now)
     instructions = _apply(state, stimulus)
     if state.binding_cycles.settled:
         instructions = [*instructions, *follow_permits(state, stimulus.now)]

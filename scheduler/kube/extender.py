@@ -31,7 +31,7 @@ from scheduler.kube.extender_messages import (
     preempt_body,
     read_answer,
 )
-from scheduler.kube.fence import Fence
+from scheduler.kube.fence import Fence, FenceClosed
 from scheduler.kube.kept_objects import KeptObjects, ListeningTransport, nodes_by_name, pods_by_uid
 from scheduler.kube.resources import NODES, PODS, AnyResource
 from scheduler.kube.timing import Timing
@@ -40,6 +40,10 @@ from scheduler.kube.transport import Transport, TransportFailure
 USER_AGENT = "reprise"
 ANSWER_BYTES = 16 << 20
 """An answer may be this large, and as large as twice its question, which it may repeat."""
+
+
+class _Withdrawn(Exception):
+    """A bind that was not sent."""
 
 
 class ExtenderClient:
@@ -145,6 +149,18 @@ class ExtenderCaller:
         self.pods = pods_by_uid(scheduler_names, also_bound=any(one.preempt_verb for one in whole))
         self.nodes: KeptObjects | None = nodes_by_name() if whole else None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closed: FenceClosed | None = None
+        self._has_closed = asyncio.Event()
+
+    async def run(self) -> None:
+        """Watch over binds until cancelled.
+
+        Raises:
+            FenceClosed: one was held back, as this process does not lead any more. Its question stays without an answer.
+        """
+        await self._has_closed.wait()
+        assert self._closed is not None
+        raise self._closed
 
     def submit(self, asked: AskExtender) -> None:
         """Ask, without waiting."""
@@ -181,14 +197,20 @@ class ExtenderCaller:
         return transport
 
     async def _carry_out(self, asked: AskExtender) -> None:
+        may_have_bound = asked.verb is ExtenderVerb.BIND
         answer: ExtenderAnswered | ExtenderFailed
         try:
             answer = await self._ask(asked)
+        except FenceClosed as closed:
+            self._closed = self._closed or closed
+            self._has_closed.set()
+            return
         except Exception as error:  # noqa: BLE001 - a question that is never answered would hold up all pods
-            known = isinstance(error, TransportFailure | MalformedAnswer)
+            may_have_bound = may_have_bound and not isinstance(error, _Withdrawn)
+            known = isinstance(error, TransportFailure | MalformedAnswer | _Withdrawn)
             text = str(error) if known else f"{type(error).__name__}: {error}"
             answer = ExtenderFailed(now=self._timing.now(), number=asked.number, error=text[:TEXT_LIMIT])
-        if answer.error and asked.verb is ExtenderVerb.BIND and await self._is_bound(asked):
+        if answer.error and may_have_bound and await self._is_bound(asked):
             answer = ExtenderAnswered(now=self._timing.now(), number=asked.number)
         self._deliver(answer)
 
@@ -214,7 +236,7 @@ class ExtenderCaller:
     def _body(self, client: ExtenderClient, asked: AskExtender) -> bytes:
         if asked.verb is ExtenderVerb.BIND:
             if not self._may_bind(asked.pod.uid):
-                raise MalformedAnswer("the pod is not to be bound any more")
+                raise _Withdrawn("the pod is not to be bound any more")
             return bind_body(asked)
         pod = self.pods.get(asked.pod.uid)
         if pod is None:

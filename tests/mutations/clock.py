@@ -11,6 +11,7 @@ MUTANTS = (
         "scheduler/core/clock.py",
         STORY,
         ("return seconds if seconds >= LEAST_SECONDS else 0.0", "return 0.0"),
+        ("            self._last = now\n", "            pass\n"),
         ("    state.queue.set_back(seconds)\n", ""),
         ("        binding.queued.set_back(seconds)\n", ""),
         ("            cycle.wait.since -= seconds\n", "            pass\n"),

@@ -77,8 +77,12 @@ MUTANTS = (
         ("return size > self._limit", "return False"),
         ("self.url = without_user(configured.url_prefix)", "self.url = configured.url_prefix"),
         (
-            "if answer.error and asked.verb is ExtenderVerb.BIND and await self._is_bound(asked):",
+            "if answer.error and may_have_bound and await self._is_bound(asked):",
             "if False:",
         ),
+        # What was not sent is looked for.
+        (" and not isinstance(error, _Withdrawn)\n", "\n"),
+        # A leader no more goes on as if an extender had refused.
+        ("            self._has_closed.set()\n", "            pass\n"),
     ),
 )

@@ -52,6 +52,19 @@ def test_a_pod_that_backs_off_is_tried_again_no_later_than_with_a_steady_clock(j
     assert core.rooms(pod) == ["active"]
 
 
+def test_a_clock_that_is_set_back_before_the_first_tick_is_noticed() -> None:
+    core, pod = Core(), make_pod()
+    core.nodes(make_node("n1"), at=NOW)
+    core.pods(pod, at=NOW)
+    core.decide(NOW)
+    core.bind_failed(pod, "n1", at=NOW)
+    core.tick(NOW - 3600.0)
+    assert core.rooms(pod) == ["backoff"]
+
+    core.tick(NOW - 3600.0 + 2.0)
+    assert core.rooms(pod) == ["active"]
+
+
 def test_pods_keep_their_order_when_the_clock_is_set_back() -> None:
     core = Core()
     core.nodes(make_node("n1"), at=NOW)

@@ -16,7 +16,7 @@ from scheduler.core.stimulus import ExtenderAnswered, ExtenderFailed, HostScore,
 from scheduler.kube import extender as module
 from scheduler.kube.credentials import CredentialsError
 from scheduler.kube.extender import ExtenderCaller
-from scheduler.kube.fence import Fence
+from scheduler.kube.fence import Fence, FenceClosed
 from scheduler.kube.kept_objects import KeptObjects
 from scheduler.kube.timing import Timing
 from scheduler.kube.transport import Response
@@ -40,8 +40,10 @@ class ApiServer:
 
     def __init__(self, node_name: str = "") -> None:
         self.pod = {"metadata": {"uid": "u1"}, "spec": {"nodeName": node_name}}
+        self.reads = 0
 
     async def get(self, path: str) -> Response:
+        self.reads += 1
         assert path == "/api/v1/namespaces/default/pods/web"
         return Response(200, {}, json.dumps(self.pod).encode())
 
@@ -174,12 +176,13 @@ async def test_a_failed_bind_of_a_pod_that_is_on_its_node_is_none() -> None:
 
 
 async def test_a_bind_that_is_not_to_be_sent_any_more_is_not() -> None:
-    server = Scripted({})
+    server, api = Scripted({}), ApiServer()
 
     async with serving(server) as url:
-        answer = await ask(question(ExtenderVerb.BIND, "n1"), url=url, may_bind=lambda _uid: False)
+        answer = await ask(question(ExtenderVerb.BIND, "n1"), url=url, api=api, may_bind=lambda _uid: False)
 
     assert server.seen is None
+    assert api.reads == 0
     assert answer == ExtenderFailed(now=NOW, number=7, error="the pod is not to be bound any more")
 
 
@@ -188,9 +191,15 @@ async def test_who_does_not_lead_any_more_asks_for_no_bind_and_for_the_rest_as_b
     closed = Fence(lambda: 0.0)
 
     async with serving(server) as url:
-        answer = await ask(question(ExtenderVerb.BIND, "n1"), url=url, fence=closed)
-        assert server.seen is None
-        assert isinstance(answer, ExtenderFailed)
+        api: Any = ApiServer()
+        configured = Extender(url_prefix=url, **VERBS)
+        answers: list[Stimulus] = []
+        caller = ExtenderCaller([configured], frozenset({"reprise"}), answers.append, api, fence=closed)
+        caller.submit(question(ExtenderVerb.BIND, "n1"))
+        with pytest.raises(FenceClosed):
+            await asyncio.wait_for(caller.run(), 10.0)
+        await caller.close()
+        assert (server.seen, answers, api.reads) == (None, [], 0)
         assert isinstance(await ask(FILTER, url=url, fence=closed, node_cache_capable=True), ExtenderAnswered)
 
 
