@@ -291,6 +291,12 @@ def _add_pods_left(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     )
     _configuration_options(command)
     command.add_argument("--kubeconfig", type=Path, metavar="FILE", help="how to reach the API server")
+    command.add_argument(
+        "--config-resource",
+        default="",
+        metavar="NAME",
+        help="the SchedulerConfiguration that the scheduler obeys: its profiles too",
+    )
     command.add_argument("--output", choices=("text", "json"), default="text", help="form of the list")
     command.add_argument(
         "--always-succeed",

@@ -17,6 +17,7 @@ from scheduler.config.configuration import ConfigurationError, load
 from scheduler.kube.asking_pods import AskingPod, list_asking_pods
 from scheduler.kube.client import ApiClient
 from scheduler.kube.credentials import CredentialsError, load_credentials
+from scheduler.kube.scheduler_configurations import ConfigurationClient, Unavailable
 from scheduler.kube.transport import ApiError, TransportFailure
 
 EXIT_FAILURE = 1
@@ -35,8 +36,8 @@ def _run(options: argparse.Namespace) -> int:
         configuration = load(options.config, replace_kube_scheduler=True, own_namespace=own_namespace())
         named = configuration.kube.client_connection.kubeconfig
         kubeconfig = options.kubeconfig or (Path(named) if named else None)
-        names = [profile.scheduler_name for profile in configuration.profiles]
-        left = asyncio.run(_ask(kubeconfig, names))
+        of_file = [profile.scheduler_name for profile in configuration.profiles]
+        names, left = asyncio.run(_ask(kubeconfig, of_file, options.config_resource))
     except ConfigurationError as error:
         for line in error.errors:
             print(f"reprise pods-left: {line}", file=sys.stderr)
@@ -44,20 +45,33 @@ def _run(options: argparse.Namespace) -> int:
     except CredentialsError as error:
         print(f"reprise pods-left: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
-    except (ApiError, TransportFailure, msgspec.DecodeError, OSError) as error:
+    except (ApiError, TransportFailure, Unavailable, msgspec.DecodeError, OSError) as error:
         print(f"reprise pods-left: the pods cannot be listed: {error}", file=sys.stderr)
         return EXIT_FAILURE
     if options.output == "json":
         print(msgspec.json.encode([pod._asdict() for pod in left]).decode())
     else:
         print(text_of(names, left))
+        if options.config_resource:
+            print(_STAYS.format(name=options.config_resource))
     return 0
 
 
-async def _ask(kubeconfig: Path | None, names: Sequence[str]) -> list[AskingPod]:
+_STAYS = (
+    "The SchedulerConfiguration {name} stays, and the kind of it; when no other release obeys it: "
+    "kubectl delete schedulerconfiguration {name}"
+)
+
+
+async def _ask(kubeconfig: Path | None, names: Sequence[str], resource: str) -> tuple[list[str], list[AskingPod]]:
+    """The names of the file and of the resource, and the pods that ask for one of them."""
     credentials = load_credentials(kubeconfig, monotonic=time.monotonic)
     async with ApiClient(credentials, version=version("reprise-scheduler")) as client:
-        return [pod for name in names for pod in await list_asking_pods(client, name)]
+        found = await ConfigurationClient(client, client).get(resource) if resource else None
+        # What it asks for may have been refused; its status says what is in force.
+        served = ((found or {}).get("status") or {}).get("profiles") or ""
+        wanted = list(dict.fromkeys([*names, *filter(None, served.split(", "))]))
+        return wanted, [pod for name in wanted for pod in await list_asking_pods(client, name)]
 
 
 def text_of(names: Sequence[str], left: Sequence[AskingPod]) -> str:

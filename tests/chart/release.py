@@ -39,23 +39,23 @@ class Release:
         self.user = f"system:serviceaccount:{namespace}:{self.fullname}"
         self.port = free_ports(1)[0]
         self.values = {"schedulerName": name, "serving": {"port": self.port}, **(values or {})}
-        self._helm = helm
+        self.helm = helm
         self._control_plane = control_plane
 
     def objects(self) -> list[Object]:
         """What it consists of."""
-        return self._helm.template(self.values, release=self.name, namespace=self.namespace)
+        return self.helm.template(self.values, release=self.name, namespace=self.namespace)
 
     def install(self) -> None:
-        self._helm.run("install", self.name, CHART, f"--namespace={self.namespace}", values=self.values)
+        self.helm.run("install", self.name, CHART, f"--namespace={self.namespace}", values=self.values)
 
     def upgrade(self, **values: Any) -> None:
         self.values = {**self.values, **values}
-        self._helm.run("upgrade", self.name, CHART, f"--namespace={self.namespace}", values=self.values)
+        self.helm.run("upgrade", self.name, CHART, f"--namespace={self.namespace}", values=self.values)
 
     def uninstall(self) -> None:
         """Without its hook: nothing here runs pods."""
-        self._helm.run("uninstall", self.name, f"--namespace={self.namespace}", "--no-hooks")
+        self.helm.run("uninstall", self.name, f"--namespace={self.namespace}", "--no-hooks")
 
     def __enter__(self) -> Self:
         self.install()

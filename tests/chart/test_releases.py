@@ -1,11 +1,13 @@
 """Releases on a real API server: installed by the real helm, run under the identity and the rights that they bring, audited."""
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from tests.chart.conftest import Audited
 from tests.chart.doubting_server import DoubtingServer
@@ -13,12 +15,13 @@ from tests.chart.release import REPRISE, Release, Scheduler
 from tests.support.api_client import ApiClient, ApiError
 from tests.support.cluster_reset import reset_cluster
 from tests.support.granted_and_seen import Grant, granted, unused
-from tests.support.helm import Helm, only
+from tests.support.helm import CHART, Helm, only
 from tests.support.manifests import namespace_manifest, node_manifest, pod_manifest
 from tests.support.resources import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     CONFIG_MAPS,
+    CUSTOM_RESOURCE_DEFINITIONS,
     DEPLOYMENTS,
     EVENTS,
     JOBS,
@@ -215,6 +218,48 @@ def test_an_uninstall_leaves_nothing_behind(admin: ApiClient, release: MakeRelea
     assert names() == before
 
 
+@pytest.mark.parametrize("program", ["helm", "helm3"])
+def test_an_upgrade_that_reuses_the_values_of_an_older_chart_succeeds(
+    admin: ApiClient, release: MakeRelease, tmp_path: Path, program: str
+) -> None:
+    """As of a chart that had no `config`: helm takes that chart's defaults, so there is none after the upgrade either."""
+    older = tmp_path / "reprise"
+    shutil.copytree(CHART, older)
+    values = older / "values.yaml"
+    text = values.read_text()
+    config = 'config:\n  onChange: reload\n  resource: ""\n'
+    assert config in text
+    values.write_text(text.replace(config, ""))
+    of_older = release("grown", "one", program=program)
+    namespace = f"--namespace={of_older.namespace}"
+    helm = of_older.helm
+    helm.run("install", "grown", older, namespace, values=of_older.values)
+    try:
+        helm.run("upgrade", "grown", CHART, namespace, "--reuse-values")
+        assert "config" not in helm.run("get", "values", "grown", namespace, "--all").split()
+        helm.run("upgrade", "grown", CHART, namespace, "--reuse-values", "--set=config.resource=night")
+        template = admin.get(DEPLOYMENTS, "grown-reprise", "one")["spec"]["template"]
+        assert template["spec"]["containers"][0]["args"][-2:] == ["--config-resource", "night"]
+    finally:
+        of_older.uninstall()
+
+
+@pytest.mark.parametrize("program", ["helm", "helm3"])
+def test_the_kind_of_the_resource_comes_with_an_install_and_stays(
+    admin: ApiClient, release: MakeRelease, program: str
+) -> None:
+    name = "schedulerconfigurations.reprise.dev"
+    for found in admin.list_objects(CUSTOM_RESOURCE_DEFINITIONS, metadata_only=True):
+        if found["metadata"]["name"] == name:
+            admin.delete(CUSTOM_RESOURCE_DEFINITIONS, name)
+    with admin.watch(CUSTOM_RESOURCE_DEFINITIONS) as kinds:
+        kinds.wait_until(lambda watch: watch.find(name) is None, what="the kind is gone")
+    with release("kind", "one", program=program):
+        written = YAML(typ="safe").load((CHART / "crds" / "schedulerconfigurations.yaml").read_text())
+        assert admin.get(CUSTOM_RESOURCE_DEFINITIONS, name)["spec"]["versions"] == written["spec"]["versions"]
+    assert admin.get(CUSTOM_RESOURCE_DEFINITIONS, name)["metadata"]["name"] == name
+
+
 def test_who_is_about_to_uninstall_is_told_which_pods_are_left(
     admin: ApiClient, audited: Audited, release: MakeRelease, tmp_path: Path
 ) -> None:
@@ -222,7 +267,7 @@ def test_who_is_about_to_uninstall_is_told_which_pods_are_left(
     with release("leaving", "one") as leaving:
         admin.create(pod_manifest("stays", scheduler_name="leaving"))
         admin.create(pod_manifest("other", scheduler_name="somebody"))
-        (job,) = leaving._helm.template(leaving.values, release="leaving", namespace="one", hooks=True)[-1:]
+        (job,) = leaving.helm.template(leaving.values, release="leaving", namespace="one", hooks=True)[-1:]
         assert job["kind"] == "Job"
         arguments = job["spec"]["template"]["spec"]["containers"][0]["args"]
         configuration = str(leaving.configuration(tmp_path))

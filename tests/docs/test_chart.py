@@ -14,7 +14,7 @@ from scheduler.config.decoding import encode
 from scheduler.config.kube_document import Extender, ExtenderTLSConfig, KubeSchedulerConfiguration, KubeSchedulerProfile
 from scheduler.config.reprise_document import RepriseConfiguration
 from tests.docs.checkout import text
-from tools.chart.files import CHART, chart_files
+from tools.chart.files import CHART, chart_files, copies
 
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text())
 VALUES: dict[str, Any] = YAML(typ="safe").load((CHART / "values.yaml").read_text())
@@ -77,7 +77,7 @@ def test_what_is_written_from_elsewhere_is_as_it_would_be_written_now(path: Any)
 
 
 def test_nothing_is_packed_that_is_not_there_any_more() -> None:
-    assert {path for path in (CHART / "files").rglob("*.*") if path.is_file()} <= set(chart_files())
+    assert copies() <= set(chart_files())
 
 
 def test_chart_and_application_have_the_version_of_the_product() -> None:

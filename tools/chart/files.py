@@ -1,7 +1,7 @@
 """Writes what the chart and deploy/manifests have from elsewhere: `make chart-files`.
 
-charts/reprise/files/plugins.yaml: which rights a plugin takes, from the product. charts/reprise/files/dashboards and alerts: copies of what is
-in deploy/, as a chart can only pack what is in its folder. charts/reprise/README.md: the table of values, from the schema and
+charts/reprise/files/plugins.yaml: which rights a plugin takes, from the product. charts/reprise/files/dashboards and alerts, and
+charts/reprise/crds: copies of what is in deploy/, as a chart can only pack what is in its folder. charts/reprise/README.md: the table of values, from the schema and
 values.yaml. deploy/manifests: the chart with its default values, for those who do not use helm.
 """
 
@@ -143,7 +143,15 @@ def chart_files() -> dict[Path, str]:
     for folder, ending in (("dashboards", "json"), ("alerts", "yaml")):
         for source in sorted((ROOT / "deploy" / folder).glob(f"*.{ending}")):
             files[CHART / "files" / folder / source.name] = source.read_text()
+    # Here helm takes definitions from before it installs anything; it never changes nor deletes one.
+    for source in sorted((ROOT / "deploy" / "crds").glob("*.yaml")):
+        files[CHART / "crds" / source.name] = source.read_text()
     return files
+
+
+def copies() -> set[Path]:
+    """What is in the folders of the chart that hold nothing but copies."""
+    return {path for folder in ("files", "crds") for path in (CHART / folder).rglob("*.*") if path.is_file()}
 
 
 def manifests(helm: Path) -> dict[Path, str]:
@@ -201,9 +209,8 @@ def main() -> int:
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
-    for path in (CHART / "files").rglob("*.*"):
-        if path.is_file() and path not in files:
-            path.unlink()
+    for path in copies() - set(files):
+        path.unlink()
     for path, content in manifests(options.helm).items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)

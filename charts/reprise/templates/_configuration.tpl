@@ -7,6 +7,15 @@
 {{- toYaml $profiles -}}
 {{- end -}}
 
+{{/* What is said of changes. A release of a chart that knew no such values has none of them after `helm upgrade --reuse-values`. */}}
+{{- define "reprise.onChange" -}}
+{{- (.Values.config | default dict).onChange | default "reload" -}}
+{{- end -}}
+
+{{- define "reprise.configResource" -}}
+{{- (.Values.config | default dict).resource | default "" -}}
+{{- end -}}
+
 {{/* "true" when replicas elect a leader. */}}
 {{- define "reprise.leaderElect" -}}
 {{- $election := .Values.configuration.leaderElection | default dict -}}

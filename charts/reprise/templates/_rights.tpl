@@ -29,7 +29,7 @@ does it, so that the rules are those that it checks at its start.
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- if .Values.config.resource -}}
+{{- if include "reprise.configResource" . -}}
 {{- $wanted = append $wanted (dict "group" "reprise.dev" "resource" "schedulerconfigurations" "verbs" (list "get" "list" "watch")) -}}
 {{- $wanted = append $wanted (dict "group" "reprise.dev" "resource" "schedulerconfigurations/status" "verbs" (list "patch")) -}}
 {{- end -}}

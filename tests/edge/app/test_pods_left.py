@@ -20,12 +20,19 @@ from scheduler.kube.asking_pods import AskingPod
 
 class _Pods(BaseHTTPRequestHandler):
     pods: tuple[dict[str, Any], ...] = ()
+    resource: dict[str, Any] | None = None
 
     def do_GET(self) -> None:
+        if "schedulerconfigurations" in self.path:
+            self._answer(200 if self.resource else 404, self.resource or {"kind": "Status"})
+            return
         selector = parse_qs(urlsplit(self.path).query)["fieldSelector"][0]
         items = [pod for pod in self.pods if f"spec.schedulerName={pod['spec']['schedulerName']}," in selector]
-        body = json.dumps({"kind": "PodList", "items": items, "metadata": {}}).encode()
-        self.send_response(200)
+        self._answer(200, {"kind": "PodList", "items": items, "metadata": {}})
+
+    def _answer(self, code: int, content: dict[str, Any]) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(code)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -35,9 +42,10 @@ class _Pods(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def api_server(folder: Path, *pods: dict[str, Any]) -> Iterator[Path]:
+def api_server(folder: Path, *pods: dict[str, Any], resource: dict[str, Any] | None = None) -> Iterator[Path]:
     """A kubeconfig for it."""
-    with HTTPServer(("127.0.0.1", 0), type("Pods", (_Pods,), {"pods": pods})) as server:
+    known = type("Pods", (_Pods,), {"pods": pods, "resource": resource})
+    with HTTPServer(("127.0.0.1", 0), known) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -130,3 +138,29 @@ def test_a_long_list_ends_with_a_count() -> None:
     assert lines[2] == "  shop/pod-000 (reprise): waiting, of Job work"
     assert lines[-1] == "  and 7 more"
     assert len(lines) == 2 + MOST_SHOWN + 1
+
+
+def test_the_profiles_that_a_resource_has_put_in_force_count_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    resource = {"spec": {}, "status": {"profiles": "packing, night"}}
+    pods = (pod("a", "packing"), pod("b", "night"), pod("c", "default-scheduler"))
+    with api_server(tmp_path, *pods, resource=resource) as file:
+        options = [f"--kubeconfig={file}", f"--config={two_profiles(tmp_path)}", "--config-resource=main"]
+        assert main(["pods-left", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("2 pods still ask for packing or spreading or night; 2 of them wait")
+    assert lines[-3:] == [
+        "  shop/a (packing): waiting",
+        "  shop/b (night): waiting",
+        (
+            "The SchedulerConfiguration main stays, and the kind of it; when no other release obeys it: "
+            "kubectl delete schedulerconfiguration main"
+        ),
+    ]
+
+
+def test_a_resource_that_is_not_there_any_more_names_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with api_server(tmp_path) as file:
+        assert main(["pods-left", f"--kubeconfig={file}", "--config-resource=main"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "no pod asks for reprise"
