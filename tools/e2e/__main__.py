@@ -12,7 +12,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from tools.e2e import manifests, metrics, release, replicas, rights, workloads
+from tools.e2e import manifests, metrics, release, reloading, replicas, rights, workloads
 from tools.e2e.cluster import CheckFailure, Cluster
 from tools.e2e.run import NAMESPACE, WORK, Run
 from tools.e2e.simulated_nodes import simulated_nodes
@@ -50,6 +50,8 @@ def _all_checks(run: Run) -> None:
     if run.check("helm install --wait", release.install):
         run.check("a Deployment, a Job and a DaemonSet run in containers", workloads.containers)
         run.check("the examples run", workloads.examples)
+        run.check("a changed SchedulerConfiguration decides at once", reloading.change)
+        run.check("invalid ones change nothing", reloading.refuse)
         run.check("pods spread over zones and nodes", partial(workloads.spread, pods=SPREAD_PODS))
         run.check("/metrics through the Service", metrics.through_the_service)
         run.check("kubectl rollout restart loses nothing", replicas.restart)

@@ -6,7 +6,7 @@ import re
 from tools.e2e import manifests
 from tools.e2e.cluster import CheckFailure, require, wait_until
 from tools.e2e.metrics import READER
-from tools.e2e.run import NAMESPACE, RELEASE, WORK, Run
+from tools.e2e.run import NAMESPACE, RELEASE, RESOURCE, WORK, Run
 
 HELM_SECONDS = 90
 LEFT_BEHIND = "waits-for-nobody"
@@ -37,6 +37,12 @@ def uninstall(run: Run) -> str:
     require(
         f"{WORK}/{LEFT_BEHIND}" in told, f"the uninstall does not name the pod {WORK}/{LEFT_BEHIND}, it says:\n{told}"
     )
+    require(
+        f"The SchedulerConfiguration {RESOURCE} stays" in told,
+        f"the uninstall does not name the resource, it says:\n{told}",
+    )
+    # It is not the release's, and neither is its kind, which every other release may use.
+    run.cluster.kubectl("delete", "schedulerconfiguration", RESOURCE)
     run.cluster.kubectl("delete", "pod", LEFT_BEHIND, f"--namespace={WORK}")
     kinds, namespaced = _kinds(run), _kinds(run, "--namespaced=true")
 
@@ -70,6 +76,7 @@ def _arguments(run: Run, *, replicas: int) -> list[str]:
         "image.tag": run.tag,
         "image.pullPolicy": "IfNotPresent",
         "replicas": str(replicas),
+        "config.resource": RESOURCE,
         "metrics.scrapers[0].name": READER,
         "metrics.scrapers[0].namespace": WORK,
     }

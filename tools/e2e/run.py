@@ -12,6 +12,7 @@ NAMESPACE = "reprise-e2e"  # of the release
 RELEASE = "reprise"
 WORK = "reprise-e2e-work"  # the namespace of everything that is scheduled
 SCHEDULER = "reprise"
+RESOURCE = "reprise-e2e"  # the SchedulerConfiguration that the release obeys
 LOG_LINES = 40
 
 

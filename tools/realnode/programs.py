@@ -83,6 +83,9 @@ def second(settings: Settings, binaries: Path) -> dict[str, Command]:
             f"--cluster-signing-cert-file={pki}/ca.crt",
             f"--cluster-signing-key-file={pki}/ca.key",
             "--use-service-account-credentials",
+            # Far more than by default: what is waited for are the pods, not whoever makes and deletes them.
+            "--kube-api-qps=200",
+            "--kube-api-burst=400",
             "--leader-elect=false",
             "--bind-address=127.0.0.1",
             f"--flex-volume-plugin-dir={folder}/volume-plugins",
