@@ -318,6 +318,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = run(options)
         sys.stdout.flush()
+        if arguments is None and run is _pods_left:
+            # The HTTP client's threads can abort an interpreter that ends right after them (pyreqwest 0.15), and a hook may not fail.
+            sys.stderr.flush()
+            os._exit(code)
         return code
     except BrokenPipeError:
         # Whoever read our output has enough of it. What is still buffered goes nowhere, or the interpreter would complain of it.
