@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from scheduler.core.binding_cycles import BindingCycle
 from scheduler.core.failure import REASON_ERROR, Failure
 from scheduler.core.handle import PluginHandle
+from scheduler.core.plugin_answers import check_answer
 from scheduler.core.state import State
 from scheduler.framework.binding import Handle
 from scheduler.framework.plugin import BindingCyclePlugin, CycleState
@@ -27,7 +28,7 @@ def ask(
     now: float,
     *kinds: type[Any],
 ) -> AnswerT | Status:
-    """The plugin's answer, of one of these kinds; an error when it raises or answers anything else.
+    """The plugin's answer, of one of these kinds; an error when it raises or answers anything else, or one that is not made as it should be.
 
     That is counted, and said once in the log.
     """
@@ -37,6 +38,8 @@ def ask(
         answer = call(cycle.states[plugin.name], cycle.pod, cycle.node_name, PluginHandle(state, now))
         if kinds and not isinstance(answer, kinds):
             raise TypeError(f"it answered {answer!r} where {kinds[0].__name__} was expected")
+        if kinds:
+            check_answer(answer)
         return answer
     except Exception as error:  # noqa: BLE001 - a plugin may raise anything
         text = f'running {stage.value} plugin "{plugin.name}": {error}'

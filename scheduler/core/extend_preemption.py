@@ -11,6 +11,7 @@ from scheduler.core.batching import Decision
 from scheduler.core.extenders import Extender, Question
 from scheduler.core.failure import Failure, reference_to
 from scheduler.core.instruction import AskExtender, ExtenderVerb, Victims
+from scheduler.core.plugin_answers import check_post_filter
 from scheduler.core.preemption import AfterFilter
 from scheduler.core.state import State
 from scheduler.core.stimulus import ExtenderAnswered, ExtenderFailed
@@ -131,7 +132,9 @@ class Consulting:
         """What the plugin makes of the candidates that are left."""
         plugin = next(one for one in self.profile.post_filter if one.name == self._after.plugin)
         try:
-            status, nominated, preemption, _ = plugin.choose_from(self._candidates, now)
+            result = plugin.choose_from(self._candidates, now)
+            check_post_filter(result)
+            status, nominated, preemption, _ = result
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             text = f'running PostFilter plugin "{plugin.name}": {error}'
             self._state.plugin_failed(PluginFailure(text, plugin.name, Stage.POST_FILTER), self._pod)

@@ -6,9 +6,12 @@ kube-scheduler 1.37: RunPreBindPlugins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import msgspec
 
 from scheduler.api.storage import STORAGE_KINDS
+from scheduler.core.plugin_answers import check_seconds
 from scheduler.framework.binding import (
     ObjectKey,
     ObjectPatch,
@@ -96,21 +99,44 @@ def check_step(plugin: PreBindPlugin, step: PreBindStep) -> None:
 
     Raises:
         ValueError: it is something else.
+        TypeError: it is not made of patches, or of objects and a time.
     """
     if isinstance(step, PreBindWrites):
+        _check_tuple(step.patches, ObjectPatch)
         for patch in step.patches:
+            _check_patch(patch)
             if patch.kind not in plugin.patches:
                 raise ValueError(f"it patches a {patch.kind}, and does not have that kind in its patches")
         if not step.patches:
             raise ValueError("it waits for nothing that could happen")
     elif isinstance(step, PreBindWaits):
+        _check_tuple(step.objects, ObjectKey)
+        if step.deadline is not None:
+            check_seconds("the deadline", step.deadline)
         for key in step.objects:
+            if not all(isinstance(part, str) for part in key):
+                raise TypeError(f"it waits for {key!r}, of which something is no text")
             if key.kind not in OBSERVED_KINDS:
                 raise ValueError(
                     f"it waits for a {key.kind}, and can wait for {', '.join(sorted(OBSERVED_KINDS))} only"
                 )
         if not step.objects and step.deadline is None:
             raise ValueError("it waits for nothing that could happen")
+
+
+def _check_tuple(found: object, kind: type[Any]) -> None:
+    if not isinstance(found, tuple) or not all(isinstance(one, kind) for one in found):
+        raise TypeError(f"it answered {found!r} where a tuple of {kind.__name__} was expected")
+
+
+def _check_patch(patch: ObjectPatch) -> None:
+    texts = (patch.kind, patch.name, patch.uid, patch.namespace, patch.resource_version)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError(f"it patches {texts!r}, of which something is no text")
+    content: object = patch.patch
+    if not isinstance(content, dict) or not isinstance(content.get("metadata", {}), dict):
+        raise TypeError(f"its patch of {patch.name} is {patch.patch!r}, and has to be a dict, as has its metadata")
+    msgspec.json.encode(patch.patch)  # what cannot be sent fails here, where the plugin is known
 
 
 def _groups(willing: Sequence[Willing]) -> Iterator[list[PreBindRun]]:

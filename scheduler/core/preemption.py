@@ -15,6 +15,7 @@ from scheduler.core.binding_cycle import fail, follow_permits
 from scheduler.core.failed_cycle import UnfitCycle
 from scheduler.core.failure import REASON_ERROR, Failure, condition_order, news, reference_to
 from scheduler.core.instruction import Condition, Instruction, PatchPodStatus, PreemptPod, RecordEvent
+from scheduler.core.plugin_answers import check_post_filter
 from scheduler.core.preemptions import GATE, RunningPreemption
 from scheduler.core.state import State
 from scheduler.core.stimulus import PodPreempted, PreemptPodFailed
@@ -76,6 +77,7 @@ def _post_filter(state: State, profile: Profile, pod: PodInfo, cycle: UnfitCycle
             ask = observer.timed(plugin.name, Stage.POST_FILTER, ask)
         try:
             result = ask(pod, cycle)
+            check_post_filter(result)
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             text = f'running PostFilter plugin "{plugin.name}": {error}'
             state.plugin_failed(PluginFailure(text, plugin.name, Stage.POST_FILTER), pod)

@@ -64,3 +64,16 @@ class Status(NamedTuple):
 
 SUCCESS = Status()
 SKIP = Status(Code.SKIP)
+
+
+def check_status(status: object) -> None:
+    """Raises: TypeError, when this is no Status, or one with another code or reasons than those have."""
+    if status is SUCCESS or status is SKIP:
+        return
+    if not isinstance(status, Status):
+        raise TypeError(f"it answered {status!r} where a Status was expected")
+    if not isinstance(status.code, Code):
+        raise TypeError(f"it answered a Status with the code {status.code!r}, which is no Code")
+    reasons: object = status.reasons
+    if not isinstance(reasons, tuple) or not all(isinstance(reason, str) for reason in reasons):
+        raise TypeError(f"it answered a Status with the reasons {reasons!r}, which is no tuple of texts")

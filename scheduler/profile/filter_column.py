@@ -13,9 +13,10 @@ from scheduler.framework.facet import Input
 from scheduler.framework.ops import IntArray, MaskArray
 from scheduler.framework.plugin import CycleState, FilterPlugin, PreFilterPlugin, PreFilterResult
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import SUCCESS, Code, Reason, Status
+from scheduler.framework.status import SUCCESS, Code, Reason, Status, check_status
 from scheduler.framework.view import NodeView
 from scheduler.profile.changed_rows import FEW_ROWS, facets_of, input_facets_of
+from scheduler.profile.column_answers import column_of
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.observing import NOBODY, Method, Observer
 
@@ -114,7 +115,8 @@ class FilterColumn:
                     self.masks[:] = 0
                 else:
                     self._rows.count += table.size
-                    self.masks[:] = self._filter(self._state, self._pod, table.columns(self.plugin))
+                    masks = self._filter(self._state, self._pod, table.columns(self.plugin))
+                    self.masks[:] = column_of(masks, table.size)
                     if self._pre_filter is None:
                         # A configuration that disables PreFilter alone: Filter has found out what there is to say.
                         self._look_up_reasons()
@@ -124,7 +126,8 @@ class FilterColumn:
                 self.masks[rows] = 0
             else:
                 self._rows.count += len(rows)
-                masks = self.masks[rows] = self._filter(self._state, self._pod, table.columns(self.plugin, rows))
+                masks = self._filter(self._state, self._pod, table.columns(self.plugin, rows))
+                self.masks[rows] = column_of(masks, len(rows))
                 self.may_refuse = self.may_refuse or bool(np.any(masks))
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             self.failure = self._failed(error)
@@ -314,6 +317,7 @@ def pre_filtered(
     """
     pre_filter = observer.plugin(plugin.name, Stage.PRE_FILTER, plugin.pre_filter)
     result = pre_filter(state, pod, table.columns(plugin))
+    check_status(result.status)
     if result.status.code is not Code.SKIP:
         observer.rows_of(plugin.name, Stage.PRE_FILTER).count += 1
     return result

@@ -63,4 +63,7 @@ NOBODY = Observer()
 def code_of(answer: object) -> Code:
     """What an extension point has answered; an answer without a status, such as masks or scores, is a success."""
     status = getattr(answer, "status", answer)
-    return status.code if isinstance(status, Status) else Code.SUCCESS
+    if not isinstance(status, Status):
+        return Code.SUCCESS
+    code: object = status.code
+    return code if isinstance(code, Code) else Code.ERROR  # what answers nonsense has failed

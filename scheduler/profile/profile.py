@@ -31,7 +31,7 @@ from scheduler.framework.plugin import (
 from scheduler.framework.pod_info import PodInfo
 from scheduler.framework.queueing_hint import Hint
 from scheduler.framework.signature import Signature
-from scheduler.framework.status import SUCCESS, Code, Status
+from scheduler.framework.status import SUCCESS, Code, Status, check_status
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.observing import NOBODY, Observer
 
@@ -81,6 +81,7 @@ class Profile:
         for plugin in self.pre_enqueue:
             try:
                 status = observer.plugin(plugin.name, Stage.PRE_ENQUEUE, plugin.pre_enqueue)(pod)
+                check_status(status)
             except Exception as error:  # noqa: BLE001 - a plugin may raise anything, and must not stop the others' pods
                 status = Status(Code.ERROR, (str(error),))
             if status.code is not Code.SUCCESS:

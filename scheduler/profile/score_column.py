@@ -12,9 +12,10 @@ from scheduler.framework.facet import Input
 from scheduler.framework.ops import BoolArray, IntArray
 from scheduler.framework.plugin import MAX_NODE_SCORE, CycleState, NormalizePlugin, PreScorePlugin, ScorePlugin
 from scheduler.framework.pod_info import PodInfo
-from scheduler.framework.status import Code
+from scheduler.framework.status import Code, check_status
 from scheduler.framework.view import NodeView
 from scheduler.profile.changed_rows import facets_of, input_facets_of, rows_for
+from scheduler.profile.column_answers import column_of
 from scheduler.profile.extrema import Extrema
 from scheduler.profile.failure import PluginFailure, Stage
 from scheduler.profile.observing import NOBODY, Method, Observer
@@ -91,7 +92,7 @@ class ScoreColumn:
             else:
                 self._rows.count += table.size
                 nodes = table.columns(self.plugin, feasible=feasible)
-                self.raw[:] = self._score(self._state, self._pod, nodes)
+                self.raw[:] = column_of(self._score(self._state, self._pod, nodes), table.size)
         except Exception as error:
             raise self._failed(error) from error
         self.is_zero = self.skipped or (self.normalizer is None and not self.raw.any())
@@ -131,7 +132,7 @@ class ScoreColumn:
             self._rows.count += len(rows)
             try:
                 nodes = table.columns(self.plugin, rows)
-                self.raw[rows] = self._score(self._state, self._pod, nodes)
+                self.raw[rows] = column_of(self._score(self._state, self._pod, nodes), len(rows))
             except Exception as error:
                 raise self._failed(error) from error
             self.is_zero = self.is_zero and not self.raw[rows].any()
@@ -278,6 +279,7 @@ def is_skipped(
     pre_score = observer.plugin(plugin.name, Stage.PRE_SCORE, plugin.pre_score)
     try:
         status = pre_score(state, pod, table.columns(plugin, feasible=feasible))
+        check_status(status)
     except Exception as error:
         raise _pre_score_failed(plugin, str(error)) from error
     if status.code is not Code.SKIP:

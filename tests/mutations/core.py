@@ -73,6 +73,23 @@ MUTANTS = (
         ),
         ("    if nominated is not None and kept != node_name:\n", "    if False:\n"),
     ),
+    # What a plugin answers is taken as it is.
+    *mutants(
+        "scheduler/core/asking.py",
+        f"{UNIT}plugin_answers.py",
+        ("            check_answer(answer)\n", "            pass\n"),
+    ),
+    *mutants(
+        "scheduler/core/preemption.py",
+        f"{UNIT}plugin_answers.py",
+        ("            check_post_filter(result)\n", ""),
+    ),
+    *mutants(
+        "scheduler/profile/column_answers.py",
+        f"{UNIT}plugin_answers.py",
+        ('if found.dtype.kind not in "iub":', "if False:"),
+        ("if found.shape not in ((size,), ()):", "if False:"),
+    ),
     *mutants(
         "scheduler/core/failure.py",
         f"{UNIT}failure.py",
