@@ -28,7 +28,11 @@ demo: setup ## run the main job on simulated nodes (ARGS='--nodes 50 --pods 500'
 .PHONY: test
 test: lint layers types ## lint, layers, types and all tests that need no cluster (ARGS='-k words' for pytest)
 	@echo "== test: unit, story, edge, contract, conformance and docs rings"
-	@$(BIN)/pytest -n auto --dist worksteal -m "not cluster and not prometheus and not chart" $(ARGS)
+	@$(BIN)/pytest -n auto --dist worksteal -m "not long and not cluster and not prometheus and not chart" $(ARGS)
+
+.PHONY: test-long
+test-long: setup ## run the tests without a cluster that take seconds each: long stories, input of ten thousand parts, benchmarks
+	@$(BIN)/pytest -n auto --dist worksteal -m "long and not cluster" $(ARGS)
 
 .PHONY: lint
 lint: setup ## check rules and format with ruff

@@ -66,6 +66,7 @@ NEIGHBOUR = with_labels("neighbour", "big")
 CROWD = [labelled_pod(f"p{i}", "big") for i in range(COUNT)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("asked", "big", "small"),
     [

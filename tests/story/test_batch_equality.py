@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -38,5 +39,6 @@ def test_every_decision_is_that_of_a_new_evaluation() -> None:
     run_state_machine_as_test(Machine, settings=settings(max_examples=25, stateful_step_count=30))
 
 
+@pytest.mark.long
 def test_in_longer_stories_too_which_come_upon_everything() -> None:
     assert missing(tell(2000, seed=3), least=1) == {}

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -403,6 +404,7 @@ def test_whatever_happens_the_scheduler_is_right_after_each_step() -> None:
     run_state_machine_as_test(Story, settings=settings(max_examples=60, stateful_step_count=40))
 
 
+@pytest.mark.long
 def test_in_long_stories_too() -> None:
     """These get to what short ones seldom do, and show that they do."""
     REACHED.clear()

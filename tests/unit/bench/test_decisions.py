@@ -68,6 +68,7 @@ def test_the_page_shows_decisions_with_the_command_that_measured_them() -> None:
     assert "Others used up to 0.25 cores meanwhile." in page
 
 
+@pytest.mark.long
 def test_what_the_command_prints_is_what_is_kept(tmp_path: Path) -> None:
     assert main(["decide", "--nodes=3,5", "--pods=4", "--rounds=2", f"--results={tmp_path}"]) == 0
     (result,) = read_results(tmp_path)

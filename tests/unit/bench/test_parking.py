@@ -84,6 +84,7 @@ def test_more_hints_than_shapes_account_for_are_an_error(
     assert main(["queue", "--rounds=1", "--memory-pods=0"]) == code
 
 
+@pytest.mark.long
 def test_what_the_command_prints_is_what_is_kept(tmp_path: Path) -> None:
     assert main(["queue", "--pods=200", "--rounds=1", "--memory-pods=0", f"--results={tmp_path}"]) == 0
     (result,) = read_results(tmp_path)

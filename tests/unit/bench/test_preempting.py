@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from bench.__main__ import main
 from bench.preempting import PreemptFigures, Preempting, PreemptRound, rows, write
 from bench.report import read_results, render
@@ -46,6 +48,7 @@ def test_a_result_comes_back_from_its_file_and_is_on_the_page(tmp_path: Path) ->
     assert "`python -m bench preempt` on 2026-01-01, one round: c, 2 cores" in page
 
 
+@pytest.mark.long
 def test_what_the_command_prints_is_what_is_kept(tmp_path: Path) -> None:
     assert main(["preempt", "--nodes=2,3", "--pods=1", "--rounds=1", f"--results={tmp_path}"]) == 0
     (result,) = read_results(tmp_path)

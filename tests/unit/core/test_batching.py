@@ -154,6 +154,7 @@ def test_pods_that_prefilter_refuses_leave_nothing_behind() -> None:
     assert len(core.state.batching.entries) == 0
 
 
+@pytest.mark.long
 def test_5000_daemonset_pods_leave_the_other_shape_its_hits() -> None:
     core = Core(batching=FOREVER)
     core.nodes(*(make_node(f"n{number}", allocatable={"pods": "1000"}) for number in range(50)))
@@ -444,6 +445,7 @@ def test_a_pod_of_a_known_template_has_what_was_worked_out_of_the_first() -> Non
     assert (first.pod.metadata.name, second.pod.metadata.name) == ("a", "b")
 
 
+@pytest.mark.long
 def test_the_signatures_of_pods_that_were_decided_on_are_remembered_up_to_a_bound() -> None:
     core = run(BatchOptions(max_signatures=16, max_age_seconds=0.0))
     for number in range(REMEMBERED_SHAPES + 100):
