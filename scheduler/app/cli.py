@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 EXIT_FAILURE = 1
 EXIT_INTERRUPTED = 130
@@ -311,6 +312,16 @@ def _pods_left(options: argparse.Namespace) -> int:
     return pods_left.run(options)
 
 
+def _end(code: int) -> NoReturn:
+    """End the process, with what is to be done at its end, and without the interpreter's own: the HTTP client's threads (pyreqwest
+    0.15) can abort one that ends right after them.
+    """
+    atexit._run_exitfuncs()  # noqa: SLF001 # files with a client's key are removed there
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code is 2 for bad usage or input (bad usage raises it), 1 for a failure."""
     options = parser().parse_args(arguments)
@@ -318,10 +329,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = run(options)
         sys.stdout.flush()
-        if arguments is None and run is _pods_left:
-            # The HTTP client's threads can abort an interpreter that ends right after them (pyreqwest 0.15), and a hook may not fail.
-            sys.stderr.flush()
-            os._exit(code)
+        if arguments is None:
+            _end(code)
         return code
     except BrokenPipeError:
         # Whoever read our output has enough of it. What is still buffered goes nowhere, or the interpreter would complain of it.

@@ -120,3 +120,18 @@ def test_a_reader_that_has_left_before_the_end_is_noticed_quietly_too(tmp_path: 
     os.close(writer)
 
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_the_end_of_the_process_is_that_of_the_command_and_what_waits_for_it_is_done(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("kind: Wrong\n")
+    program = (
+        "import atexit, sys; from scheduler.app.cli import main;"
+        "atexit.register(print, 'cleaned'); main(); sys.exit('still there')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "check-config", str(tmp_path / "wrong.yaml")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1:], "still there" in done.stderr) == (2, ["cleaned"], False)
