@@ -34,7 +34,7 @@ MUTANTS = (
         "scheduler/profile/observing.py",
         OBSERVING,
         ('status = getattr(answer, "status", answer)', "status = answer"),
-        ("return status.code if isinstance(status, Status) else Code.SUCCESS", "return Code.SUCCESS"),
+        ("return code if isinstance(code, Code) else Code.ERROR", "return Code.SUCCESS"),
     ),
     *mutants(
         "scheduler/core/observing.py",
