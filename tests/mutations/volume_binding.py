@@ -13,8 +13,21 @@ COLUMNS = f"{UNIT}_properties.py"
 OVER_TIME = f"{UNIT}_over_time.py"
 RANKING = "tests/unit/framework/test_ranking.py"
 SHELF = "tests/unit/cache/test_volume_shelf.py"
+STORY = "tests/story/test_random_storage.py"
 
 MUTANTS = (
+    # Pods that wait for storage are woken by nothing but the flush.
+    *mutants(
+        f"{FOLDER}/plugin.py",
+        STORY,
+        ("            ClusterEvent(EventResource.PERSISTENT_VOLUME, either),\n", ""),
+        ("            ClusterEvent(EventResource.STORAGE_CLASS, either),\n", ""),
+    ),
+    *mutants(
+        "scheduler/plugins/node_volume_limits/plugin.py",
+        STORY,
+        ("return hints.after_csi_node_change(old, new)", "return Hint.SKIP"),
+    ),
     *mutants(
         f"{FOLDER}/claims.py",
         CLAIMS,
