@@ -23,8 +23,8 @@ began=$SECONDS
 # Where this machine gets its own packages from.
 mirror=$(find /etc/apt \( -name '*.list' -o -name '*.sources' \) -exec \
   sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *(https?:[^ ]*debian\/?)( .*)?$/\3/p' {} + | head -n 1)
-echo "image: making the local base from ${mirror:=http://deb.debian.org/debian} (about a minute)" >&2
-debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates "$suite" "$root" "$mirror" >"$folder/debootstrap.log" 2>&1 || {
+echo "image: making the local base from ${mirror:-the mirror that debootstrap takes} (about a minute)" >&2
+debootstrap --variant=minbase --include=python3,python3-venv,ca-certificates "$suite" "$root" ${mirror:+"$mirror"} >"$folder/debootstrap.log" 2>&1 || {
   tail -n 20 "$folder/debootstrap.log" >&2
   echo "image: debootstrap failed; its log is $folder/debootstrap.log" >&2
   exit 1
