@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 import msgspec
 
-from scheduler.kube.reflector import PAGE_SIZE
+from scheduler.kube.listing import Page, list_items
 from scheduler.kube.resources import PODS
-from scheduler.kube.transport import Transport, error_of
+from scheduler.kube.transport import Transport
 
 
 class AskingPod(NamedTuple):
@@ -44,16 +43,7 @@ class _Item(msgspec.Struct, frozen=True):
     spec: _Spec = _Spec()
 
 
-class _PageMetadata(msgspec.Struct, frozen=True):
-    token: str = msgspec.field(name="continue", default="")
-
-
-class _Page(msgspec.Struct, frozen=True):
-    items: list[_Item] | None = None
-    metadata: _PageMetadata = _PageMetadata()
-
-
-_DECODER = msgspec.json.Decoder(_Page)
+_DECODER = msgspec.json.Decoder(Page[_Item])
 
 
 async def list_asking_pods(transport: Transport, scheduler_name: str) -> list[AskingPod]:
@@ -65,21 +55,7 @@ async def list_asking_pods(transport: Transport, scheduler_name: str) -> list[As
         msgspec.DecodeError: the answer is no list.
     """
     selector = f"spec.schedulerName={scheduler_name},{PODS.field_selector}"
-    parameters = {"fieldSelector": selector, "limit": str(PAGE_SIZE)}
-    found: list[AskingPod] = []
-    while True:
-        response = await transport.get(f"{PODS.path}?{urlencode(parameters)}")
-        if response.status == 410 and "continue" in parameters:
-            # The list took longer than the server keeps old versions: ask for all of it in one answer.
-            found, parameters = [], {"fieldSelector": selector}
-            continue
-        if response.status != 200:
-            raise error_of(response)
-        page = _DECODER.decode(response.body)
-        found += (_asking(item) for item in page.items or ())
-        if not page.metadata.token:
-            return found
-        parameters["continue"] = page.metadata.token
+    return [_asking(item) for item in await list_items(transport, PODS.path, selector, _DECODER)]
 
 
 def _asking(item: _Item) -> AskingPod:

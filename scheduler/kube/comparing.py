@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from scheduler.core.comparison import Comparison, Listed, ListedNode, ListedPod
-from scheduler.kube.reflector import PAGE_SIZE
+from scheduler.kube.listing import Page, list_items
 from scheduler.kube.resources import NODES, PODS, AnyResource
-from scheduler.kube.transport import Transport, error_of
+from scheduler.kube.transport import Transport
 
 ROUNDS = 5
 PAUSE_SECONDS = 1.0
@@ -33,16 +33,7 @@ class _Item(msgspec.Struct, frozen=True):
     spec: _Spec = _Spec()
 
 
-class _PageMetadata(msgspec.Struct, frozen=True):
-    token: str = msgspec.field(name="continue", default="")
-
-
-class _Page(msgspec.Struct, frozen=True):
-    items: list[_Item] | None = None
-    metadata: _PageMetadata = _PageMetadata()
-
-
-_DECODER = msgspec.json.Decoder(_Page)
+_DECODER = msgspec.json.Decoder(Page[_Item])
 
 
 async def list_cluster(transport: Transport) -> Listed:
@@ -70,21 +61,7 @@ async def list_cluster(transport: Transport) -> Listed:
 
 
 async def _items(transport: Transport, resource: AnyResource) -> list[_Item]:
-    found: list[_Item] = []
-    parameters: dict[str, str] = {"limit": str(PAGE_SIZE)}
-    while True:
-        response = await transport.get(resource.query(**parameters))
-        if response.status == 410 and "continue" in parameters:
-            # The list took longer than the server keeps old versions: ask for all of it in one answer.
-            found, parameters = [], {}
-            continue
-        if response.status != 200:
-            raise error_of(response)
-        page = _DECODER.decode(response.body)
-        found += page.items or ()
-        if not page.metadata.token:
-            return found
-        parameters["continue"] = page.metadata.token
+    return await list_items(transport, resource.path, resource.field_selector, _DECODER)
 
 
 async def compare_until_settled(

@@ -147,10 +147,19 @@ MUTANTS = (
     *mutants(
         "scheduler/kube/comparing.py",
         "tests/edge/kube/test_comparing.py",
-        ("            found, parameters = [], {}\n", "            parameters = {}\n"),
         ("        if found.is_same:\n            break\n", ""),
         ("found = now.also_in(before)", "found = now"),
         ("        if found.differences() == before.differences():\n            break\n", ""),
+    ),
+    *mutants(
+        "scheduler/kube/listing.py",
+        "tests/edge/kube/test_comparing.py",
+        ("            found, parameters = [], dict(selected)\n", "            parameters = dict(selected)\n"),
         ('        parameters["continue"] = page.metadata.token\n', "        return found\n"),
+    ),
+    *mutants(
+        "scheduler/kube/listing.py",
+        "tests/edge/kube/test_asking_pods.py",
+        ("found, parameters = [], dict(selected)", "found, parameters = [], {}"),
     ),
 )
